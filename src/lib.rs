@@ -1,0 +1,7 @@
+//! casebook: an event-sourced session recorder and diagnostic knowledge base. `ARCHITECTURE.md`
+//! is the map; modules are listed in reading order, and each may use only those above it.
+
+pub mod id;
+pub mod time;
+pub mod event;
+pub mod shell;
