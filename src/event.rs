@@ -85,11 +85,24 @@ impl TryFrom<ExitForm> for Exit {
 
     fn try_from(form: ExitForm) -> Result<Self, Self::Error> {
         match form {
-            ExitForm { code: Some(code), .. } => Ok(Self::Code(code)),
-            ExitForm { signal: Some(signal), .. } => Ok(Self::Signal(signal)),
-            ExitForm { lost: Some(true), .. } => Ok(Self::Lost),
-            ExitForm { running: Some(true), .. } => Ok(Self::Running),
-            ExitForm { stopped: Some(signal), .. } => Ok(Self::Stopped(signal)),
+            ExitForm {
+                code: Some(code), ..
+            } => Ok(Self::Code(code)),
+            ExitForm {
+                signal: Some(signal),
+                ..
+            } => Ok(Self::Signal(signal)),
+            ExitForm {
+                lost: Some(true), ..
+            } => Ok(Self::Lost),
+            ExitForm {
+                running: Some(true),
+                ..
+            } => Ok(Self::Running),
+            ExitForm {
+                stopped: Some(signal),
+                ..
+            } => Ok(Self::Stopped(signal)),
             _ => Err("an exit holds one of code, signal, lost, running, stopped"),
         }
     }

@@ -46,7 +46,9 @@ fn decode(text: &str) -> Option<Uuid> {
     }
     let mut bits: u128 = 0;
     for (place, byte) in text.bytes().enumerate() {
-        let value = ALPHABET.iter().position(|known| *known == byte.to_ascii_lowercase())?;
+        let value = ALPHABET
+            .iter()
+            .position(|known| *known == byte.to_ascii_lowercase())?;
         if place == 0 && value > 7 {
             return None; // 26 × 5 = 130 bits: the first character carries three
         }
@@ -187,6 +189,9 @@ mod tests {
     fn finding_identity_is_stable_and_separates_its_parts() {
         let one = FindingId::derive("a", "b", "c");
         assert_eq!(one, FindingId::derive("a", "b", "c"));
-        assert_ne!(FindingId::derive("ab", "", "c"), FindingId::derive("a", "b", "c"));
+        assert_ne!(
+            FindingId::derive("ab", "", "c"),
+            FindingId::derive("a", "b", "c")
+        );
     }
 }

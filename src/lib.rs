@@ -1,7 +1,10 @@
 //! casebook: an event-sourced session recorder and diagnostic knowledge base. `ARCHITECTURE.md`
 //! is the map; modules are listed in reading order, and each may use only those above it.
 
-pub mod id;
-pub mod time;
 pub mod event;
+pub mod fact;
+pub mod id;
+pub mod probe;
 pub mod shell;
+pub mod time;
+pub mod timeline;

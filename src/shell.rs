@@ -193,7 +193,9 @@ impl Invocation {
     /// The program's name without its folder (`/usr/bin/pgrep` gives `pgrep`); empty for a bare
     /// assignment or redirection.
     pub fn program(&self) -> &str {
-        self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or(""))
+        self.words
+            .first()
+            .map_or("", |word| word.text.rsplit('/').next().unwrap_or(""))
     }
 
     /// The words after the program.
@@ -203,7 +205,11 @@ impl Invocation {
 
     /// Program and arguments joined by one space.
     pub fn line(&self) -> String {
-        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+        self.words
+            .iter()
+            .map(|word| word.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -343,11 +349,16 @@ impl Tree {
     /// The host of the innermost invocation, without user and port, or `None` when it is the
     /// machine it was typed on. For a line with several hosts: that of the last hop.
     pub fn target_host(&self) -> Option<&str> {
-        self.invocations.iter().rev().find_map(|invocation| invocation.place.host.as_deref())
+        self.invocations
+            .iter()
+            .rev()
+            .find_map(|invocation| invocation.place.host.as_deref())
     }
 
     /// Invocations that carry no other: what really looks, launches, writes or kills.
     pub fn leaves(&self) -> impl Iterator<Item = &Invocation> {
-        self.invocations.iter().filter(|invocation| invocation.hop.is_none())
+        self.invocations
+            .iter()
+            .filter(|invocation| invocation.hop.is_none())
     }
 }

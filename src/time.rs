@@ -5,13 +5,18 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z, by the recorder's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default,
+)]
 #[serde(transparent)]
 pub struct Micros(pub i64);
 
 impl Micros {
     /// Now, by the machine's wall clock.
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the wall clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the wall clock"
+    )]
     pub fn now() -> Self {
         let since = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -27,7 +32,10 @@ impl Micros {
 
     /// Seconds from `earlier` to this instant.
     pub fn seconds_since(self, earlier: Self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a difference of microseconds, shown in seconds")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a difference of microseconds, shown in seconds"
+        )]
         let seconds = self.0.saturating_sub(earlier.0) as f64 / 1e6;
         seconds
     }
@@ -37,8 +45,10 @@ impl Micros {
     /// # Errors
     /// Gives the parser's own words when the text is no such time.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let stamp: jiff::Timestamp =
-            text.trim().parse().map_err(|error: jiff::Error| error.to_string())?;
+        let stamp: jiff::Timestamp = text
+            .trim()
+            .parse()
+            .map_err(|error: jiff::Error| error.to_string())?;
         Ok(Self(stamp.as_microsecond()))
     }
 
@@ -61,7 +71,11 @@ pub fn human_duration(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and whole seconds are meant")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and whole seconds are meant"
+    )]
     let whole = seconds.round() as u64;
     match whole {
         0..=59 => format!("{whole} s"),
@@ -77,7 +91,10 @@ mod tests {
 
     #[test]
     fn reads_both_spellings_of_a_time() {
-        assert_eq!(Micros::parse("2026-11-30T10:00:00Z"), Micros::parse("2026-11-30 10:00:00Z"));
+        assert_eq!(
+            Micros::parse("2026-11-30T10:00:00Z"),
+            Micros::parse("2026-11-30 10:00:00Z")
+        );
         assert!(Micros::parse("yesterday").is_err());
     }
 

@@ -1,0 +1,134 @@
+//! Coverage: what a look could have shown, so that "not shown" can mean "not there".
+
+use super::Fact;
+use crate::shell::Tri;
+
+/// Something a look may show or miss.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A process by its id.
+    Pid(i64),
+    /// A process by a text in its command line.
+    CommandLine(String),
+    /// A file by its path.
+    Path(String),
+    /// A listening TCP port.
+    Port(i64),
+    /// A GPU by its index.
+    Gpu(i64),
+    /// A systemd unit.
+    Unit(String),
+    /// A container or pod.
+    Container(String),
+}
+
+/// Two paths name the same file, as far as their written forms tell.
+///
+/// A relative path is the same as an absolute one that ends with it; `~/x` ends with `/x`. An
+/// answer of yes for a relative path is a likeness, not a proof.
+pub fn same_path(one: &str, other: &str) -> bool {
+    fn plain(path: &str) -> &str {
+        let path = path.trim_end_matches('/');
+        let path = path
+            .strip_prefix("$HOME/")
+            .or_else(|| path.strip_prefix("~/"))
+            .unwrap_or(path);
+        let mut path = path;
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        }
+        path
+    }
+    let (one, other) = (plain(one), plain(other));
+    if one.is_empty() || other.is_empty() {
+        return false;
+    }
+    if one == other {
+        return true;
+    }
+    let (long, short) = if one.len() > other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    !short.starts_with('/')
+        && long.ends_with(short)
+        && long[..long.len() - short.len()].ends_with('/')
+}
+
+impl Fact {
+    /// Whether this look would have shown the subject, were it there.
+    pub fn covers(&self, subject: &Subject) -> Tri {
+        match (self, subject) {
+            (Self::ProcessLook(look), Subject::Pid(pid)) => {
+                if look.pids.contains(pid) || (look.everything && !look.cut) {
+                    Tri::Yes
+                } else if look.asked_pids.is_empty() {
+                    Tri::Unknown
+                } else if look.asked_pids.contains(pid) {
+                    Tri::Yes
+                } else {
+                    Tri::No
+                }
+            }
+            (Self::ProcessLook(look), Subject::CommandLine(text)) => {
+                if look.everything && !look.cut {
+                    return Tri::Yes;
+                }
+                match &look.pattern {
+                    Some(pattern) if look.full => pattern_meets(pattern, text),
+                    Some(_) => Tri::Unknown, // a process name is no command line
+                    None => Tri::No,
+                }
+            }
+            (Self::File(file), Subject::Path(path)) => same_path(&file.path, path).into(),
+            (Self::DirLook(look), Subject::Path(path)) => match path.rsplit_once('/') {
+                Some((dir, _)) if same_path(dir, &look.path) => (!look.cut).into(),
+                _ => Tri::No,
+            },
+            (Self::PortLook(look), Subject::Port(port)) => {
+                if look.filter_port == Some(*port) {
+                    Tri::Yes
+                } else {
+                    (look.filter_port.is_none() && !look.cut).into()
+                }
+            }
+            (Self::GpuLook(look), Subject::Gpu(index)) => {
+                if *index < look.shown {
+                    Tri::Yes
+                } else {
+                    (!look.cut).into()
+                }
+            }
+            (Self::Unit(unit), Subject::Unit(name)) => (unit.name == *name).into(),
+            (Self::Container(container), Subject::Container(name)) => {
+                (container.name == *name).into()
+            }
+            _ => Tri::No,
+        }
+    }
+}
+
+/// Whether a look by this pattern would show a process with that text in its command line.
+fn pattern_meets(pattern: &str, text: &str) -> Tri {
+    match regex::Regex::new(pattern) {
+        Ok(regex) if regex.is_match(text) => Tri::Yes,
+        Ok(_) => Tri::No,
+        Err(_) => text.contains(pattern).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_compared_by_what_they_show() {
+        assert!(same_path("~/exp7/run.log", "/home/dev/exp7/run.log"));
+        assert!(same_path("run.log", "/home/dev/exp7/run.log"));
+        assert!(same_path("./run.log", "run.log"));
+        assert!(!same_path("run.log", "/home/dev/exp7/prerun.log"));
+        assert!(!same_path("/a/run.log", "/b/run.log"));
+        assert!(!same_path("", "/b/run.log"));
+    }
+}
