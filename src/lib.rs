@@ -1,6 +1,7 @@
 //! casebook: an event-sourced session recorder and diagnostic knowledge base. `ARCHITECTURE.md`
 //! is the map; modules are listed in reading order, and each may use only those above it.
 
+pub mod diagnosis;
 pub mod event;
 pub mod fact;
 pub mod id;

@@ -1,0 +1,253 @@
+//! Diagnosis: what is wrong, how sure, on what evidence, and what to run next.
+//!
+//! Pure. The shapes here are those of the JSON contract (`rec why --json`, `rec next --json`): the
+//! terminal and the pages render the same structs.
+
+use serde::Serialize;
+
+use crate::event::Stream;
+use crate::id::{CommandId, FindingId, SessionId};
+use crate::shell::Tri;
+use crate::time::Micros;
+
+/// Format number of the JSON shapes.
+pub const FORMAT: u32 = 1;
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Claim {
+    /// It was seen; what it means is open.
+    Observed,
+    /// Likely, not proven.
+    Suspected,
+    /// A decisive observation was made.
+    Established,
+}
+
+/// How bad it is, whatever the belief in it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good or neutral news.
+    Info,
+    /// A nuisance.
+    Low,
+    /// Something does not work.
+    Medium,
+    /// The thing itself does not work.
+    High,
+    /// Data or a machine is at stake.
+    Critical,
+}
+
+/// Where a finding stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It holds.
+    Open,
+    /// Later facts show that it is over.
+    Resolved,
+    /// A person agreed.
+    Confirmed,
+    /// A person disagreed.
+    Dismissed,
+}
+
+/// An event that speaks for or against something.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The command.
+    pub command_id: CommandId,
+    /// Its number.
+    pub number: u32,
+    /// Its line.
+    pub line: String,
+    /// The stream quoted; `None` when it is the command line or its end.
+    pub stream: Option<Stream>,
+    /// First byte quoted.
+    pub from: u64,
+    /// One past the last byte quoted.
+    pub to: u64,
+    /// The bytes, as text; shortened past 300 characters.
+    pub quote: String,
+    /// What it says, in words.
+    pub says: String,
+}
+
+/// A competing explanation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hypothesis {
+    /// Its id within the playbook (`other` is always there).
+    pub id: String,
+    /// In words.
+    pub title: String,
+    /// Its kind, where it names its own.
+    pub kind: Option<String>,
+    /// Belief, 0 to 1; all of a finding's sum to 1.
+    pub probability: f64,
+    /// What speaks for it.
+    #[serde(rename = "for")]
+    pub supports: Vec<Evidence>,
+    /// What speaks against it.
+    pub against: Vec<Evidence>,
+    /// It is ruled out.
+    pub refuted: bool,
+}
+
+/// A next command.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Suggestion {
+    /// Stable while the situation is (`n-…`).
+    pub id: String,
+    /// The command line, ready to paste.
+    pub line: String,
+    /// `read-only`, `heavy read`, `changes state`, `destructive`.
+    pub safety: String,
+    /// Why it is worth running.
+    pub why: String,
+    /// Rough cost in seconds of a person's time.
+    pub cost: f64,
+    /// The playbook that proposes it; empty for a postcondition's probe.
+    pub playbook: String,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Scope {
+    /// The host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The container or pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The number of the command that launched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<u32>,
+    /// The number of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<u32>,
+    /// The log or file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i64>,
+    /// The endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// The GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<i64>,
+}
+
+/// A playbook fired.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Its identity: playbook, scope and anchor.
+    pub id: FindingId,
+    /// The playbook.
+    pub playbook: String,
+    /// The playbook's version.
+    pub version: u32,
+    /// The deepest cause known.
+    pub kind: String,
+    /// How sure.
+    pub claim: Claim,
+    /// How bad.
+    pub severity: Severity,
+    /// Where it stands.
+    pub status: Status,
+    /// Findings that follow from it.
+    pub cause_of: Vec<FindingId>,
+    /// In one sentence.
+    pub title: String,
+    /// What follows from it, in one or two sentences; may be empty.
+    pub explains: String,
+    /// What it is about.
+    pub scope: Scope,
+    /// The events behind it.
+    pub evidence: Vec<Evidence>,
+    /// Competing explanations, likeliest first.
+    pub hypotheses: Vec<Hypothesis>,
+    /// What to run next about it.
+    pub next: Vec<Suggestion>,
+    /// What mends it, in words, with the risk; may be empty.
+    pub remedy: String,
+    /// When its first event happened.
+    pub since: Micros,
+}
+
+/// A launch and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LaunchView {
+    /// `l-` and its command's number.
+    pub id: String,
+    /// The command that launched it.
+    pub command_id: CommandId,
+    /// Its number.
+    pub number: u32,
+    /// Its line.
+    pub line: String,
+    /// The host it runs on.
+    pub target_host: String,
+    /// Its log.
+    pub log: Option<String>,
+    /// Its port.
+    pub port: Option<i64>,
+    /// `running`, `absent`, `unknown`.
+    pub process: String,
+    /// GPU memory: `idle`, `rising`, `steady`, `falling`, `unknown`.
+    pub gpu: String,
+    /// Its log: `absent`, `empty`, `stale`, `fresh`, `unchanged`, `unknown`.
+    pub log_state: String,
+    /// Progress in words (`44 %, still for 40 s`).
+    pub progress: String,
+    /// The furthest stage reached.
+    pub stage: Option<String>,
+    /// Whether the launch was reached.
+    pub reached: Tri,
+    /// When it was launched.
+    pub since: Option<String>,
+}
+
+/// A postcondition as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PostconditionView {
+    /// The command.
+    pub command_id: CommandId,
+    /// Its number.
+    pub number: u32,
+    /// Its line.
+    pub line: String,
+    /// What should be true.
+    pub text: String,
+    /// `met`, `unmet`, `unchecked`.
+    pub state: crate::timeline::Met,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
+    /// A look that would show it.
+    pub probe: Suggestion,
+}
+
+/// All of it, at an instant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The session.
+    pub session: SessionId,
+    /// The instant (RFC 3339), or null in a session of relative time.
+    pub as_of: Option<String>,
+    /// Findings, in the order of the contract.
+    pub findings: Vec<Finding>,
+    /// Launches.
+    pub launches: Vec<LaunchView>,
+    /// What should be true by now.
+    pub postconditions: Vec<PostconditionView>,
+    /// What to run next, over all findings.
+    pub next: Vec<Suggestion>,
+}
