@@ -110,6 +110,12 @@ facts! {
         program: String,
     }
 
+    /// The command line printed the id of what it started (`echo $!`).
+    EchoedPid, "echoed_pid", from "echo $!" {
+        /// The id.
+        pid: i64,
+    }
+
     /// Something was started to stay.
     Launch, "launch", from "the command line" {
         /// The program, without its folder.
