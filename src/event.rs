@@ -5,7 +5,11 @@
 //! beside the log, so that they can be erased without touching an event. `docs/events.md` lists
 //! every event and field.
 
+mod codec;
+
 use serde::{Deserialize, Serialize};
+
+pub use codec::BadBody;
 
 use crate::id::{CommandId, ContentId, EventId, FindingId, SessionId};
 use crate::time::Micros;
@@ -185,7 +189,8 @@ pub enum Event {
         offset_bytes: u64,
         /// The bytes.
         content: ContentRef,
-        /// When its parts came, oldest first.
+        /// When its parts came, oldest first. Written as steps: see `event/codec.rs`.
+        #[serde(with = "codec::marks")]
         chunks: Vec<ChunkMark>,
     },
     /// Output came that is not on record.
