@@ -7,41 +7,12 @@ use serde::Serialize;
 
 use crate::event::Stream;
 use crate::id::{CommandId, FindingId, SessionId};
+pub use crate::playbook::{Claim, Severity};
 use crate::shell::Tri;
 use crate::time::Micros;
 
 /// Format number of the JSON shapes.
 pub const FORMAT: u32 = 1;
-
-/// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Claim {
-    /// It was seen; what it means is open.
-    Observed,
-    /// Likely, not proven.
-    Suspected,
-    /// A decisive observation was made.
-    Established,
-}
-
-/// How bad it is, whatever the belief in it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good or neutral news.
-    Info,
-    /// A nuisance.
-    Low,
-    /// Something does not work.
-    Medium,
-    /// The thing itself does not work.
-    High,
-    /// Data or a machine is at stake.
-    Critical,
-}
 
 /// Where a finding stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

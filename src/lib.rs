@@ -5,6 +5,7 @@ pub mod diagnosis;
 pub mod event;
 pub mod fact;
 pub mod id;
+pub mod playbook;
 pub mod probe;
 pub mod shell;
 pub mod time;
