@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::value::{FieldValue, Value};
+use super::value::{FieldValue, Peek, Value};
 use super::{FactType, Field};
 use crate::shell::Tri;
 
@@ -40,6 +40,18 @@ macro_rules! facts {
                 match self {
                     $( Self::$name(fact) => match field {
                         $( stringify!($field) => Some(fact.$field.value()), )*
+                        _ => None,
+                    }, )*
+                }
+            }
+        }
+
+        impl Fact {
+            /// The value of a field, borrowed; `None` when the type has no such field.
+            pub fn peek(&self, field: &str) -> Option<Peek<'_>> {
+                match self {
+                    $( Self::$name(fact) => match field {
+                        $( stringify!($field) => Some(fact.$field.peek()), )*
                         _ => None,
                     }, )*
                 }

@@ -25,6 +25,25 @@ pub enum Value {
     List(Vec<Value>),
 }
 
+/// A value, borrowed from its fact: what expressions read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Peek<'a> {
+    /// This look could not tell.
+    Unknown,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(&'a str),
+    /// A list of texts.
+    Texts(&'a [String]),
+    /// A list of whole numbers.
+    Ints(&'a [i64]),
+}
+
 /// What a field of a fact may be: its type, and its value for expressions.
 pub trait FieldValue {
     /// The type.
@@ -33,12 +52,17 @@ pub trait FieldValue {
     const OPTIONAL: bool = false;
     /// The value.
     fn value(&self) -> Value;
+    /// The value, borrowed.
+    fn peek(&self) -> Peek<'_>;
 }
 
 impl FieldValue for String {
     const TYPE: FieldType = FieldType::Text;
     fn value(&self) -> Value {
         Value::Text(self.clone())
+    }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Text(self)
     }
 }
 
@@ -47,12 +71,18 @@ impl FieldValue for i64 {
     fn value(&self) -> Value {
         Value::Int(*self)
     }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Int(*self)
+    }
 }
 
 impl FieldValue for f64 {
     const TYPE: FieldType = FieldType::Float;
     fn value(&self) -> Value {
         Value::Float(*self)
+    }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Float(*self)
     }
 }
 
@@ -61,12 +91,18 @@ impl FieldValue for bool {
     fn value(&self) -> Value {
         Value::Bool(*self)
     }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Bool(*self)
+    }
 }
 
 impl FieldValue for Tri {
     const TYPE: FieldType = FieldType::Tri;
     fn value(&self) -> Value {
         Value::Text(self.name().to_owned())
+    }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Text(self.name())
     }
 }
 
@@ -75,12 +111,18 @@ impl FieldValue for Vec<String> {
     fn value(&self) -> Value {
         Value::List(self.iter().cloned().map(Value::Text).collect())
     }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Texts(self)
+    }
 }
 
 impl FieldValue for Vec<i64> {
     const TYPE: FieldType = FieldType::IntList;
     fn value(&self) -> Value {
         Value::List(self.iter().copied().map(Value::Int).collect())
+    }
+    fn peek(&self) -> Peek<'_> {
+        Peek::Ints(self)
     }
 }
 
@@ -89,5 +131,8 @@ impl<T: FieldValue> FieldValue for Option<T> {
     const OPTIONAL: bool = true;
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::Unknown, FieldValue::value)
+    }
+    fn peek(&self) -> Peek<'_> {
+        self.as_ref().map_or(Peek::Unknown, FieldValue::peek)
     }
 }
