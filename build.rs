@@ -1,3 +1,7 @@
+//! Rebuilds when what is embedded changes: migrations, playbooks, templates, static files.
+
 fn main() {
-    println!("cargo:rerun-if-changed=migrations");
+    for folder in ["migrations", "playbooks", "templates", "static"] {
+        println!("cargo:rerun-if-changed={folder}");
+    }
 }

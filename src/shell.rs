@@ -6,6 +6,8 @@
 //! place sees them*: which quotes went, which variables were expanded on the way. From the tree it
 //! derives what was launched, written and killed. Broken input gives a partial tree and a complaint.
 
+pub mod quote;
+
 use serde::{Deserialize, Serialize};
 
 /// Yes, no, or cannot be told from here. Never merged with each other.

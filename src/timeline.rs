@@ -8,6 +8,13 @@
 //! Order is that of what happened (the recorder's clock: start of the command, its number,
 //! invocation, byte), not of arrival.
 
+mod fold;
+mod line;
+mod old;
+mod post;
+mod state;
+mod tie;
+
 use serde::Serialize;
 
 use crate::event::{Exit, Stream};
@@ -153,12 +160,15 @@ pub struct Timeline {
 /// Puts commands in order and derives what follows.
 ///
 /// `as_of` is the instant silence is judged against: now for a live session, the end of the last
-/// command for an imported one.
+/// command for an imported one. Cost grows with the number of facts times the launches of their
+/// host.
 pub fn build(mut commands: Vec<Command>, as_of: Micros) -> Timeline {
     commands.sort_by_key(|command| (command.at, command.number));
-    Timeline {
-        commands,
-        as_of,
-        ..Timeline::default()
+    let mut builder = fold::Builder::default();
+    for (index, command) in commands.iter().enumerate() {
+        builder.command(index, command);
     }
+    let mut timeline = builder.finish(commands, as_of);
+    timeline.postconditions = post::derive(&timeline);
+    timeline
 }

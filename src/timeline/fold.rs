@@ -1,0 +1,528 @@
+//! Folds commands, one after the other, into entries, launches and their states.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::fact::cover::same_path;
+use crate::fact::{self, Fact};
+use crate::shell::{RedirectTo, Tree, Tri};
+use crate::time::Micros;
+
+use super::old::{self, Memory, Run};
+use super::state::State;
+use super::tie::{self, Target, plain_pattern};
+use super::{Command, Entry, LaunchRecord, Timeline, line, post};
+
+/// Seconds by which a log's age must exceed its launch's before it is called stale: a dying server
+/// still writes its farewell, and clocks are read a moment apart.
+const STALE_MARGIN_S: f64 = 5.0;
+
+/// What has been folded so far.
+#[derive(Default)]
+pub(super) struct Builder {
+    entries: Vec<Entry>,
+    launches: Vec<LaunchRecord>,
+    targets: Vec<Target>,
+    states: Vec<State>,
+    memories: HashMap<(String, String), Memory>,
+    pids_seen: HashMap<String, Vec<i64>>,
+}
+
+impl Builder {
+    /// Folds a command in.
+    pub(super) fn command(&mut self, index: usize, command: &Command) {
+        let of_line = line::facts(command);
+        for one in of_line {
+            self.line_fact(index, command, one);
+        }
+        let ages = file_ages(command);
+        let mut touched: BTreeMap<usize, ()> = BTreeMap::new();
+        let facts = self.output_entries(index, command, &ages);
+        for mut entry in facts {
+            entry.launch = tie::owner(
+                &self.targets,
+                &entry.fact,
+                &entry.host,
+                entry.container.as_deref(),
+            );
+            if let Some(launch) = entry.launch
+                && entry.command != self.launches[launch].command
+                && self.states[launch].take(
+                    &entry.fact,
+                    &self.targets[launch],
+                    &command.line,
+                    command.at,
+                )
+            {
+                touched.insert(launch, ());
+            } else if let Some(launch) = entry.launch
+                && matches!(
+                    entry.fact,
+                    Fact::NotRun(_) | Fact::Traceback(_) | Fact::Stage(_)
+                )
+                && self.states[launch].take(
+                    &entry.fact,
+                    &self.targets[launch],
+                    &command.line,
+                    command.at,
+                )
+            {
+                touched.insert(launch, ());
+            }
+            self.learn(&entry);
+            self.judge_staleness(&entry, command, &mut touched);
+            self.entries.push(entry);
+        }
+        self.entries.push(Entry {
+            command: index,
+            fact: line::exit(command).into(),
+            host: command.target_host().to_owned(),
+            container: None,
+            invocation: None,
+            stream: None,
+            from: 0,
+            to: 0,
+            launch: self
+                .launches
+                .iter()
+                .rposition(|launch| launch.command == index),
+            at: command.at,
+            known: command.ended(),
+        });
+        for launch in touched.into_keys() {
+            self.push_state(launch, index, command);
+        }
+    }
+
+    fn push_state(&mut self, launch: usize, index: usize, command: &Command) {
+        let record = &self.launches[launch];
+        let Fact::Launch(launched) = &self.entries[record.entry].fact else {
+            return;
+        };
+        let since = self.entries[record.entry].at;
+        let fact = self.states[launch].fact(since, launched.reached, command.at);
+        self.launches[launch].state = Some(self.entries.len());
+        self.entries.push(Entry {
+            command: index,
+            fact: fact.into(),
+            host: self.launches[launch].host.clone(),
+            container: self.launches[launch].container.clone(),
+            invocation: None,
+            stream: None,
+            from: 0,
+            to: 0,
+            launch: Some(launch),
+            at: command.at,
+            known: command.ended(),
+        });
+    }
+
+    fn line_fact(&mut self, index: usize, command: &Command, one: line::OfLine) {
+        let invocation = one
+            .invocation
+            .and_then(|at| command.tree.invocations.get(at));
+        let host = invocation
+            .and_then(|invocation| invocation.place.host.clone())
+            .unwrap_or_else(|| command.host.clone());
+        let container = invocation.and_then(|invocation| invocation.place.container.clone());
+        match &one.fact {
+            Fact::Kill(kill) => self.end_epochs(kill, &host),
+            Fact::Launch(launch) => {
+                self.launch(
+                    index,
+                    launch,
+                    host.clone(),
+                    container.clone(),
+                    command,
+                    one.invocation,
+                );
+            }
+            _ => {}
+        }
+        let launch = match &one.fact {
+            Fact::Launch(_) => self.launches.len().checked_sub(1),
+            _ => None,
+        };
+        self.entries.push(Entry {
+            command: index,
+            fact: one.fact,
+            host,
+            container,
+            invocation: one.invocation,
+            stream: None,
+            from: 0,
+            to: 0,
+            launch,
+            at: command.at,
+            known: command.at,
+        });
+    }
+
+    /// A kill after a launch that was meant for it ends its epoch.
+    fn end_epochs(&mut self, kill: &fact::Kill, host: &str) {
+        let here = self.entries.len();
+        for (launch, target) in self.targets.iter_mut().enumerate() {
+            let meant = kill.pids.iter().any(|pid| target.pids.contains(pid))
+                || kill
+                    .pattern
+                    .as_deref()
+                    .is_some_and(|pattern| target.is_pattern(pattern));
+            if target.host == host && !target.over && meant {
+                target.over = true;
+                self.launches[launch].epoch_end = here;
+            }
+        }
+    }
+
+    fn launch(
+        &mut self,
+        index: usize,
+        launch: &fact::Launch,
+        host: String,
+        container: Option<String>,
+        command: &Command,
+        invocation: Option<usize>,
+    ) {
+        let here = self.entries.len();
+        for (before, target) in self.targets.iter_mut().enumerate() {
+            let same_log = match (&launch.log, &target.log) {
+                (Some(one), Some(other)) => same_path(one, other),
+                _ => false,
+            };
+            let same_script = launch.script.is_some() && launch.script == target.script;
+            let same_port = launch.port.is_some() && launch.port == target.port;
+            let relaunch = same_log || same_port || (same_script && launch.line == target.line);
+            if target.host == host && !target.over && relaunch {
+                target.over = true;
+                self.launches[before].epoch_end = here;
+            }
+        }
+        if let Some(log) = &launch.log {
+            let key = (host.clone(), log.clone());
+            self.memories.entry(key).or_default().relaunched();
+        }
+        self.targets.push(Target {
+            earlier_pids: self.pids_seen.get(&host).cloned().unwrap_or_default(),
+            host: host.clone(),
+            container: container.clone(),
+            line: launch.line.clone(),
+            program: launch.program.clone(),
+            script: launch.script.clone(),
+            log: launch.log.clone(),
+            port: launch.port,
+            pids: launch.pid.into_iter().collect(),
+            aliases: aliases(&command.tree, invocation, launch.script.as_deref()),
+            over: false,
+        });
+        self.states.push(State::default());
+        self.launches.push(LaunchRecord {
+            command: index,
+            entry: here,
+            host,
+            container,
+            epoch_end: usize::MAX,
+            state: None,
+        });
+    }
+
+    /// The entries of a command's output, logs marked old or not.
+    fn output_entries(
+        &mut self,
+        index: usize,
+        command: &Command,
+        ages: &HashMap<usize, f64>,
+    ) -> Vec<Entry> {
+        let mut own_from: HashMap<(String, String), Option<i64>> = HashMap::new();
+        let mut out = Vec::with_capacity(command.facts.len());
+        for (place, observed) in command.facts.iter().enumerate() {
+            let host = line::observed_host(command, observed).to_owned();
+            let mut fact = observed.fact.clone();
+            if let (Fact::File(file), Some(age)) = (&mut fact, ages.get(&place)) {
+                file.age_s = Some(*age);
+            }
+            if let Some(path) = tie::path_of(&fact)
+                .filter(|path| !path.is_empty())
+                .map(str::to_owned)
+            {
+                self.mark_old(&mut fact, &host, &path, command, &mut own_from);
+            }
+            out.push(Entry {
+                command: index,
+                fact,
+                container: observed.place.container.clone(),
+                host,
+                invocation: observed.invocation,
+                stream: observed.stream,
+                from: observed.from,
+                to: observed.to,
+                launch: None,
+                at: command.at,
+                known: command.ended(),
+            });
+        }
+        out
+    }
+
+    fn mark_old(
+        &mut self,
+        fact: &mut Fact,
+        host: &str,
+        path: &str,
+        command: &Command,
+        own_from: &mut HashMap<(String, String), Option<i64>>,
+    ) {
+        let Some(launch) = self.targets.iter().rposition(|target| {
+            target.host == host
+                && target
+                    .log
+                    .as_deref()
+                    .is_some_and(|log| same_path(log, path))
+        }) else {
+            return;
+        };
+        let target = &self.targets[launch];
+        let Fact::Launch(launched) = &self.entries[self.launches[launch].entry].fact else {
+            return;
+        };
+        let run = match (launched.reached, launched.log_append) {
+            (Tri::No, _) => Run::NotReached,
+            (_, true) => Run::Appends,
+            (Tri::Yes, false) => Run::Truncated,
+            // Perhaps it never ran: then what the log shows says which it was.
+            (Tri::Unknown, false) => Run::Appends,
+        };
+        let key = (host.to_owned(), target.log.clone().unwrap_or_default());
+        let memory = self.memories.entry(key.clone()).or_default();
+        let from = *own_from
+            .entry((host.to_owned(), path.to_owned()))
+            .or_insert_with(|| {
+                let of_path: Vec<&Fact> = command
+                    .facts
+                    .iter()
+                    .map(|observed| &observed.fact)
+                    .filter(|fact| tie::path_of(fact).is_some_and(|other| other == path))
+                    .collect();
+                old::first_own(&of_path, memory, target)
+            });
+        old::mark(fact, run, from, memory);
+        memory.note(fact);
+    }
+
+    /// Learns what later facts may be tied by: process ids seen for a launch, ports its log names.
+    fn learn(&mut self, entry: &Entry) {
+        if let Fact::Process(process) = &entry.fact {
+            self.pids_seen
+                .entry(entry.host.clone())
+                .or_default()
+                .push(process.pid);
+        }
+        let Some(launch) = entry.launch else { return };
+        let target = &mut self.targets[launch];
+        match &entry.fact {
+            Fact::Process(process)
+                if !target.pids.contains(&process.pid)
+                    && !target.earlier_pids.contains(&process.pid) =>
+            {
+                target.pids.push(process.pid);
+                if let Some(args) = &process.args {
+                    target.aliases.push(args.clone());
+                }
+            }
+            Fact::Stage(stage) if target.port.is_none() && stage.old != Tri::Yes => {
+                target.port = port_in(&stage.text);
+            }
+            _ => {}
+        }
+    }
+
+    /// A log whose last write is older than its launch is an earlier run's.
+    fn judge_staleness(
+        &mut self,
+        entry: &Entry,
+        command: &Command,
+        touched: &mut BTreeMap<usize, ()>,
+    ) {
+        let Some(launch) = entry.launch else { return };
+        let launched = self.launches[launch].entry;
+        let Fact::Launch(fact) = &self.entries[launched].fact else {
+            return;
+        };
+        let since_launch = command.at.seconds_since(self.entries[launched].at);
+        let stale = match &entry.fact {
+            Fact::File(file) => {
+                let is_log = fact
+                    .log
+                    .as_deref()
+                    .is_some_and(|log| same_path(log, &file.path));
+                is_log
+                    && file
+                        .age_s
+                        .is_some_and(|age| age > since_launch + STALE_MARGIN_S)
+            }
+            Fact::LogLook(_) => fact.reached == Tri::No,
+            _ => false,
+        };
+        if stale {
+            self.states[launch].stale();
+            touched.insert(launch, ());
+        }
+    }
+
+    /// Ends the fold: kills are judged by what was seen after them.
+    pub(super) fn finish(mut self, commands: Vec<Command>, as_of: Micros) -> Timeline {
+        let verdicts: Vec<(usize, Tri)> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| match &entry.fact {
+                Fact::Kill(kill) => Some((at, self.kill_worked(at, entry, kill))),
+                _ => None,
+            })
+            .collect();
+        for (at, verdict) in verdicts {
+            if let Fact::Kill(kill) = &mut self.entries[at].fact {
+                kill.effective = verdict;
+            }
+        }
+        let end = self.entries.len();
+        for launch in &mut self.launches {
+            launch.epoch_end = launch.epoch_end.min(end);
+        }
+        Timeline {
+            commands,
+            entries: self.entries,
+            launches: self.launches,
+            postconditions: Vec::new(),
+            as_of,
+        }
+    }
+
+    fn kill_worked(&self, at: usize, entry: &Entry, kill: &fact::Kill) -> Tri {
+        for later in self
+            .entries
+            .iter()
+            .skip(at + 1)
+            .filter(|later| later.host == entry.host)
+        {
+            if later.command > entry.command
+                && matches!(later.fact, Fact::Launch(_))
+                && kill.pids.is_empty()
+            {
+                break; // what runs from here on may be the next one
+            }
+            if let Some(gone) = post::gone(&later.fact, kill) {
+                return gone.into();
+            }
+        }
+        Tri::Unknown
+    }
+}
+
+/// Texts that stand for a launch: the body of the script written in the same command, and the
+/// patterns it kills by.
+fn aliases(tree: &Tree, invocation: Option<usize>, script: Option<&str>) -> Vec<String> {
+    let mut out = Vec::new();
+    for write in &tree.writes {
+        let path = write.resolved.as_deref().unwrap_or(&write.path);
+        if script.is_none_or(|script| same_path(script, path)) {
+            let body = tree
+                .invocations
+                .get(write.invocation)
+                .into_iter()
+                .flat_map(|writer| {
+                    writer
+                        .redirects
+                        .iter()
+                        .filter_map(|redirect| match &redirect.to {
+                            RedirectTo::Text { body, .. } => Some(body.clone()),
+                            _ => None,
+                        })
+                });
+            out.extend(body.flat_map(|body| body.lines().map(str::to_owned).collect::<Vec<_>>()));
+        }
+    }
+    let before =
+        |kill: &&crate::shell::Kill| invocation.is_none_or(|launch| kill.invocation < launch);
+    out.extend(
+        tree.kills
+            .iter()
+            .filter(before)
+            .filter_map(|kill| kill.pattern.as_deref().map(plain_pattern)),
+    );
+    out.retain(|text| text.trim().len() > 3 && !text.starts_with("#!"));
+    out
+}
+
+/// The port a start-up line names (`listening on 8081`, `http://0.0.0.0:8000`).
+fn port_in(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let mut found = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at].is_ascii_digit() {
+            let start = at;
+            while at < bytes.len() && bytes[at].is_ascii_digit() {
+                at += 1;
+            }
+            let before = text[..start].trim_end_matches(['\'', '"']);
+            let named = before.ends_with(':')
+                || before.trim_end().ends_with("port")
+                || before.trim_end().ends_with(" on");
+            let after = bytes.get(at).copied().unwrap_or(b' ');
+            if named
+                && !matches!(after, b'.' | b':')
+                && let Ok(port) = text[start..at].parse::<u16>()
+                && port > 79
+            {
+                found = Some(i64::from(port));
+            }
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+/// Ages of files at the time of the look, where the same command showed the host's clock.
+fn file_ages(command: &Command) -> HashMap<usize, f64> {
+    let clock = command
+        .facts
+        .iter()
+        .find_map(|observed| match &observed.fact {
+            Fact::Clock(clock) if !clock.day_unknown => Some((
+                line::observed_host(command, observed).to_owned(),
+                clock.time_us,
+            )),
+            _ => None,
+        });
+    let Some((host, now)) = clock else {
+        return HashMap::new();
+    };
+    command
+        .facts
+        .iter()
+        .enumerate()
+        .filter_map(|(place, observed)| match &observed.fact {
+            Fact::File(file) if line::observed_host(command, observed) == host => {
+                let written = Micros(file.mtime_us?);
+                Some((place, Micros(now).seconds_since(written)))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read_from_start_up_lines() {
+        assert_eq!(port_in("badge listening on 8081"), Some(8081));
+        assert_eq!(
+            port_in("Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C)"),
+            Some(8000)
+        );
+        assert_eq!(port_in("serving on :9019"), Some(9019));
+        assert_eq!(port_in("2026-11-30 10:42:52 loaded 80 layers"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Which lines of a log belong to an earlier run than the newest launch into it.
+//!
+//! A launch that truncates its log makes everything in it new; one that was never reached leaves
+//! everything in it old. A log that is appended to holds both: the run begins at the first line
+//! that was not there before, or that carries the launch's process id, or that starts anew.
+
+use std::collections::HashSet;
+
+use crate::fact::Fact;
+use crate::shell::Tri;
+
+use super::tie::Target;
+
+/// What is remembered of a log between looks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    /// Texts seen in it before the launch.
+    before: HashSet<String>,
+    /// Texts seen in it since.
+    since: HashSet<String>,
+}
+
+impl Memory {
+    /// A new launch writes into this log: what was seen so far is from before.
+    pub(super) fn relaunched(&mut self) {
+        self.before.extend(self.since.drain());
+    }
+
+    /// Remembers a line.
+    pub(super) fn note(&mut self, fact: &Fact) {
+        if let Fact::Line(line) = fact {
+            self.since.insert(line.text.clone());
+        }
+    }
+}
+
+/// How the newest launch treats its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run {
+    /// It never started: all of it is old.
+    NotReached,
+    /// It truncated the log: all of it is its own.
+    Truncated,
+    /// It appends.
+    Appends,
+}
+
+/// The first line's ordinal that belongs to the newest run, among the lines one look showed.
+///
+/// `None` when it cannot be told: then nothing is called old that was not seen before.
+pub(super) fn first_own(facts: &[&Fact], memory: &Memory, target: &Target) -> Option<i64> {
+    let mut own = None;
+    for fact in facts {
+        let (ordinal, text) = match fact {
+            Fact::Line(line) => (line.ordinal, line.text.as_str()),
+            _ => continue,
+        };
+        let carries_pid = target
+            .pids
+            .iter()
+            .any(|pid| text.contains(&format!("[{pid}]")) || text.contains(&format!("pid={pid}")));
+        if carries_pid {
+            own = Some(own.map_or(ordinal, |known: i64| known.min(ordinal)));
+        }
+    }
+    if own.is_some() {
+        return own;
+    }
+    // Lines never seen before this launch, after ones that were.
+    let mut last_known = None;
+    for fact in facts {
+        if let Fact::Line(line) = fact
+            && memory.before.contains(&line.text)
+        {
+            last_known =
+                Some(last_known.map_or(line.ordinal, |known: i64| known.max(line.ordinal)));
+        }
+    }
+    last_known.map(|known| known + 1)
+}
+
+/// Marks a fact of a log as old or not.
+pub(super) fn mark(fact: &mut Fact, run: Run, own_from: Option<i64>, memory: &Memory) {
+    let verdict = |ordinal: Option<i64>, text: Option<&str>| match run {
+        Run::NotReached => Tri::Yes,
+        Run::Truncated => Tri::No,
+        Run::Appends => match (own_from, ordinal) {
+            (Some(from), Some(ordinal)) => (ordinal < from).into(),
+            _ if text.is_some_and(|text| memory.before.contains(text)) => Tri::Yes,
+            _ => Tri::Unknown,
+        },
+    };
+    match fact {
+        Fact::Line(line) => line.old = verdict(Some(line.ordinal), Some(&line.text)),
+        Fact::Traceback(trace) => trace.old = verdict(Some(trace.ordinal), None),
+        Fact::Progress(progress) => progress.old = verdict(None, None),
+        Fact::Stage(stage) => stage.old = verdict(None, Some(&stage.text)),
+        Fact::NotRun(missing) if !missing.path.is_empty() => {
+            missing.old = verdict(None, Some(&missing.text));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,253 @@
+//! Postconditions: "exit 0" is not "it worked". What should be true after a command that changed
+//! something, whether a later look showed it, and the look that would.
+
+use crate::fact::Fact;
+use crate::fact::cover::{Subject, same_path};
+use crate::shell::{self, Tri};
+
+use super::tie::plain_pattern;
+use super::{Entry, Met, Postcondition, Timeline};
+
+/// Derives the postconditions of a timeline.
+pub(super) fn derive(timeline: &Timeline) -> Vec<Postcondition> {
+    let mut out = Vec::new();
+    for (index, entry) in timeline.entries.iter().enumerate() {
+        match &entry.fact {
+            Fact::FileWrite(write)
+                if write.reached != Tri::No
+                    && matches!(write.how.as_str(), "heredoc" | "copy" | "tee") =>
+            {
+                out.push(written(timeline, index, entry, &write.path));
+            }
+            Fact::Kill(kill) => out.extend(killed(timeline, index, entry, kill)),
+            Fact::Launch(launch) if launch.reached != Tri::No && !launch.managed => {
+                out.extend(launched(timeline, index, entry, launch));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Entries after one, on the same host.
+fn after<'a>(
+    timeline: &'a Timeline,
+    index: usize,
+    entry: &'a Entry,
+) -> impl Iterator<Item = (usize, &'a Entry)> {
+    timeline
+        .entries
+        .iter()
+        .enumerate()
+        .skip(index + 1)
+        .filter(move |(_, later)| later.host == entry.host && later.command != entry.command)
+}
+
+fn written(timeline: &Timeline, index: usize, entry: &Entry, path: &str) -> Postcondition {
+    let mut state = Met::Unchecked;
+    let mut evidence = Vec::new();
+    for (at, later) in after(timeline, index, entry) {
+        let verdict = match &later.fact {
+            Fact::File(file) if same_path(&file.path, path) => {
+                match (file.exists, file.size_bytes, file.lines) {
+                    (Tri::No, ..) | (_, Some(0), _) | (_, _, Some(0)) => Met::Unmet,
+                    (_, Some(_), _) | (_, _, Some(_)) => Met::Met,
+                    _ => continue,
+                }
+            }
+            Fact::LogLook(look) if same_path(&look.path, path) => {
+                if look.empty {
+                    Met::Unmet
+                } else {
+                    Met::Met
+                }
+            }
+            _ => continue,
+        };
+        state = verdict;
+        evidence = vec![at];
+        break; // the first look after it is the one that speaks of this write
+    }
+    Postcondition {
+        command: entry.command,
+        text: format!("{path} exists and is not empty"),
+        state,
+        evidence,
+        probe: format!("ls -l {}", shell::quote::quote(path)),
+    }
+}
+
+fn killed(
+    timeline: &Timeline,
+    index: usize,
+    entry: &Entry,
+    kill: &crate::fact::Kill,
+) -> Option<Postcondition> {
+    let (text, probe) = match (&kill.pattern, kill.pids.as_slice()) {
+        (Some(pattern), _) => {
+            let plain = plain_pattern(pattern);
+            let first = plain.chars().next()?;
+            let safe = format!("[{first}]{}", &plain[first.len_utf8()..]);
+            (
+                format!("nothing that matches {plain} runs, children too"),
+                format!("pgrep -fa {}", shell::quote::quote(&safe)),
+            )
+        }
+        (None, [_, ..]) => {
+            let pids = kill
+                .pids
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(",");
+            (
+                format!("process {pids} is gone"),
+                format!("ps -o pid,ppid,stat,args -p {pids}"),
+            )
+        }
+        (None, []) => return None,
+    };
+    let (state, evidence) = match kill.effective {
+        Tri::Yes => (Met::Met, seen_gone(timeline, index, entry, kill)),
+        Tri::No => (Met::Unmet, Vec::new()),
+        Tri::Unknown => (Met::Unchecked, Vec::new()),
+    };
+    Some(Postcondition {
+        command: entry.command,
+        text,
+        state,
+        evidence,
+        probe,
+    })
+}
+
+fn seen_gone(
+    timeline: &Timeline,
+    index: usize,
+    entry: &Entry,
+    kill: &crate::fact::Kill,
+) -> Vec<usize> {
+    timeline
+        .entries
+        .iter()
+        .enumerate()
+        .skip(index + 1)
+        .find(|(_, later)| later.host == entry.host && gone(&later.fact, kill) == Some(true))
+        .map(|(at, _)| vec![at])
+        .unwrap_or_default()
+}
+
+/// Whether a look shows that what a kill was for is gone (`Some(true)`) or still there.
+pub(super) fn gone(fact: &Fact, kill: &crate::fact::Kill) -> Option<bool> {
+    match fact {
+        Fact::ProcessLook(look) => {
+            if let Some(pattern) = &kill.pattern {
+                let wanted = plain_pattern(pattern);
+                let asked = look.pattern.as_deref().map(plain_pattern)?;
+                if asked != wanted && !asked.contains(&wanted) && !wanted.contains(&asked) {
+                    return None;
+                }
+                return (!look.cut).then_some(look.count == 0);
+            }
+            let covered = kill.pids.iter().all(|pid| look.covers_pid(*pid));
+            (covered && !kill.pids.is_empty())
+                .then(|| !kill.pids.iter().any(|pid| look.pids.contains(pid)))
+        }
+        Fact::Process(process) if kill.pids.contains(&process.pid) => Some(false),
+        _ => None,
+    }
+}
+
+impl crate::fact::ProcessLook {
+    /// Whether this look would have shown a process of that id.
+    fn covers_pid(&self, pid: i64) -> bool {
+        Fact::from(self.clone()).covers(&Subject::Pid(pid)) == Tri::Yes
+    }
+}
+
+fn launched(
+    timeline: &Timeline,
+    index: usize,
+    entry: &Entry,
+    launch: &crate::fact::Launch,
+) -> Vec<Postcondition> {
+    let Some(record) = timeline
+        .launches
+        .iter()
+        .position(|record| record.entry == index)
+    else {
+        return Vec::new();
+    };
+    let states: Vec<(usize, &crate::fact::LaunchState)> = timeline
+        .entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, later)| match &later.fact {
+            Fact::LaunchState(state) if later.launch == Some(record) => Some((at, state)),
+            _ => None,
+        })
+        .collect();
+    let last = states.last();
+    let mut out = Vec::new();
+    let alive = match last {
+        Some((at, state)) if state.process == "running" => (Met::Met, vec![*at]),
+        Some((at, state)) if state.process == "absent" => (Met::Unmet, vec![*at]),
+        _ => (Met::Unchecked, Vec::new()),
+    };
+    let name = launch.script.as_deref().unwrap_or(&launch.program);
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let probe = match launch.pid {
+        Some(pid) => format!("ps -o pid,ppid,stat,etime,args -p {pid}"),
+        None => match name.chars().next() {
+            Some(first) => {
+                let safe = format!("[{first}]{}", &name[first.len_utf8()..]);
+                format!("pgrep -fa {}", shell::quote::quote(&safe))
+            }
+            None => "ps aux".to_owned(),
+        },
+    };
+    out.push(Postcondition {
+        command: entry.command,
+        text: format!("{name} is alive"),
+        state: alive.0,
+        evidence: alive.1,
+        probe,
+    });
+    if let Some(log) = &launch.log {
+        let fresh = match last {
+            Some((at, state)) => match state.log.as_str() {
+                "fresh" | "unchanged" => (Met::Met, vec![*at]),
+                "stale" | "absent" => (Met::Unmet, vec![*at]),
+                _ => (Met::Unchecked, Vec::new()),
+            },
+            None => (Met::Unchecked, Vec::new()),
+        };
+        out.push(Postcondition {
+            command: entry.command,
+            text: format!("{log} is newer than the launch"),
+            state: fresh.0,
+            evidence: fresh.1,
+            probe: format!("stat -c '%y %s %n' {}; date", shell::quote::quote(log)),
+        });
+    }
+    if let Some(port) = launch.port {
+        let listens = after(timeline, index, entry).find_map(|(at, later)| match &later.fact {
+            Fact::Socket(socket) if socket.port == port && socket.listening => {
+                Some((Met::Met, vec![at]))
+            }
+            Fact::Http(http) if http.port == Some(port) && http.status.unwrap_or(0) > 0 => {
+                Some((Met::Met, vec![at]))
+            }
+            _ => None,
+        });
+        let (state, evidence) = listens.unwrap_or((Met::Unchecked, Vec::new()));
+        out.push(Postcondition {
+            command: entry.command,
+            text: format!("port {port} listens"),
+            state,
+            evidence,
+            probe: format!("ss -ltnp 'sport = :{port}'"),
+        });
+    }
+    out
+}

@@ -1,0 +1,237 @@
+//! Which launch a fact speaks of: by pid, log, port, pattern, or because it is the host's only one.
+
+use crate::fact::cover::same_path;
+use crate::fact::{self, Fact};
+
+/// What is known of a launch that facts may speak of.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) host: String,
+    pub(super) container: Option<String>,
+    pub(super) line: String,
+    pub(super) program: String,
+    pub(super) script: Option<String>,
+    pub(super) log: Option<String>,
+    pub(super) port: Option<i64>,
+    pub(super) pids: Vec<i64>,
+    /// Processes seen on its host before it was launched: not its own.
+    pub(super) earlier_pids: Vec<i64>,
+    /// Text that stands for it: the script's body, patterns it was looked for or killed by.
+    pub(super) aliases: Vec<String>,
+    /// Its epoch is over.
+    pub(super) over: bool,
+}
+
+impl Target {
+    /// Whether a process with this command line is it.
+    pub(super) fn is_command_line(&self, args: &str) -> bool {
+        let args = args.trim();
+        if args.is_empty() {
+            return false;
+        }
+        if !self.line.is_empty() && (args.contains(&self.line) || self.line.contains(args)) {
+            return args.len() >= self.program.len();
+        }
+        if let Some(script) = &self.script {
+            let name = script.rsplit('/').next().unwrap_or(script);
+            if name.len() > 2
+                && args
+                    .split_whitespace()
+                    .any(|word| word.rsplit('/').next() == Some(name))
+            {
+                return true;
+            }
+        }
+        self.aliases
+            .iter()
+            .any(|alias| alias.len() > 3 && (alias.contains(args) || args.contains(alias.as_str())))
+    }
+
+    /// Whether a look by this pattern is a look for it.
+    pub(super) fn is_pattern(&self, pattern: &str) -> bool {
+        let plain = plain_pattern(pattern);
+        if plain.len() < 3 {
+            return false;
+        }
+        let texts = [
+            Some(self.line.as_str()),
+            self.script.as_deref(),
+            self.log.as_deref(),
+        ];
+        let meets = |text: &str| {
+            regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+                || text.contains(&plain)
+        };
+        texts.into_iter().flatten().any(meets) || self.aliases.iter().any(|alias| meets(alias))
+    }
+
+    fn same_place(&self, host: &str, container: Option<&str>) -> bool {
+        self.host == host && (self.container.is_none() || self.container.as_deref() == container)
+    }
+}
+
+/// A pattern without the tricks that keep it from matching itself: `[s]glang` is `sglang`.
+pub(super) fn plain_pattern(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut chars = pattern.chars().peekable();
+    while let Some(letter) = chars.next() {
+        match letter {
+            '[' => {
+                let inside: String = chars.by_ref().take_while(|inner| *inner != ']').collect();
+                if inside.chars().count() == 1 {
+                    out.push_str(&inside);
+                } else {
+                    break;
+                }
+            }
+            '\\' => {
+                if let Some(next) = chars.next() {
+                    out.push(next);
+                }
+            }
+            '^' | '$' => {}
+            '.' if matches!(chars.peek(), Some('*' | '+')) => break,
+            '|' | '(' | '*' | '+' | '?' => break,
+            _ => out.push(letter),
+        }
+    }
+    out.trim().to_owned()
+}
+
+/// The launch a fact speaks of, an index into the targets.
+pub(super) fn owner(
+    targets: &[Target],
+    fact: &Fact,
+    host: &str,
+    container: Option<&str>,
+) -> Option<usize> {
+    let here = |target: &Target| target.same_place(host, container);
+    let newest = |wanted: &dyn Fn(&Target) -> bool| {
+        targets
+            .iter()
+            .rposition(|target| here(target) && wanted(target))
+    };
+    if let Some(pids) = pids_of(fact)
+        && let Some(found) = newest(&|target| target.pids.iter().any(|pid| pids.contains(pid)))
+    {
+        return Some(found);
+    }
+    if let Some(path) = path_of(fact) {
+        let on_path =
+            |known: &Option<String>| known.as_deref().is_some_and(|known| same_path(known, path));
+        if let Some(found) = newest(&|target| on_path(&target.log)) {
+            return Some(found);
+        }
+        if matches!(fact, Fact::File(_) | Fact::NotRun(_)) {
+            return newest(&|target| on_path(&target.script));
+        }
+        if !path.is_empty() {
+            return None; // another file says nothing of this launch
+        }
+    }
+    match fact {
+        Fact::Http(http) => return by_port(targets, http.port, &here),
+        Fact::Socket(socket) => return by_port(targets, Some(socket.port), &here),
+        Fact::PortLook(look) => {
+            if look.filter_port.is_some() {
+                return by_port(targets, look.filter_port, &here);
+            }
+        }
+        Fact::Process(process) => {
+            let line = process
+                .args
+                .as_deref()
+                .or(process.comm.as_deref())
+                .unwrap_or("");
+            return newest(&|target| !target.over && target.is_command_line(line));
+        }
+        Fact::ProcessLook(look) => {
+            if let Some(pattern) = &look.pattern {
+                return newest(&|target| !target.over && target.is_pattern(pattern));
+            }
+        }
+        Fact::NotRun(missing) => {
+            return newest(&|target| {
+                !target.over
+                    && target
+                        .script
+                        .as_deref()
+                        .is_some_and(|script| same_path(script, &missing.program))
+            });
+        }
+        Fact::Gpu(_) | Fact::GpuLook(_) | Fact::GpuProcess(_) | Fact::GpuProcessLook(_) => {}
+        _ => return None,
+    }
+    let mut open = targets
+        .iter()
+        .enumerate()
+        .filter(|(_, target)| here(target) && !target.over);
+    let only = open.next_back().map(|(index, _)| index);
+    if matches!(fact, Fact::Gpu(_) | Fact::GpuLook(_)) {
+        return only; // the newest one: its memory is what people watch
+    }
+    if open.next().is_some() { None } else { only }
+}
+
+fn by_port(targets: &[Target], port: Option<i64>, here: &dyn Fn(&Target) -> bool) -> Option<usize> {
+    if port.is_some()
+        && let Some(found) = targets
+            .iter()
+            .rposition(|target| here(target) && target.port == port)
+    {
+        return Some(found);
+    }
+    let mut open = targets
+        .iter()
+        .enumerate()
+        .filter(|(_, target)| here(target) && !target.over);
+    let (index, target) = open.next()?;
+    (open.next().is_none() && target.port.is_none()).then_some(index)
+}
+
+fn pids_of(fact: &Fact) -> Option<Vec<i64>> {
+    match fact {
+        Fact::Process(process) => Some(vec![process.pid]),
+        Fact::ProcessLook(look) => {
+            Some([look.pids.as_slice(), look.asked_pids.as_slice()].concat())
+        }
+        Fact::GpuProcess(process) => process.pid.map(|pid| vec![pid]),
+        Fact::GpuProcessLook(look) => Some(look.pids.clone()),
+        Fact::Socket(socket) => socket.pid.map(|pid| vec![pid]),
+        Fact::Stack(stack) => stack.pid.map(|pid| vec![pid]),
+        Fact::Descriptor(descriptor) => Some(vec![descriptor.pid]),
+        _ => None,
+    }
+}
+
+/// The file a fact is about; `None` for facts that are about none.
+pub(super) fn path_of(fact: &Fact) -> Option<&str> {
+    match fact {
+        Fact::File(fact::File { path, .. })
+        | Fact::LogLook(fact::LogLook { path, .. })
+        | Fact::Line(fact::Line { path, .. })
+        | Fact::Traceback(fact::Traceback { path, .. })
+        | Fact::Progress(fact::Progress { path, .. })
+        | Fact::Stage(fact::Stage { path, .. })
+        | Fact::Count(fact::Count { of: path, .. })
+        | Fact::Search(fact::Search { of: path, .. }) => Some(path),
+        Fact::NotRun(fact::NotRun { path, .. }) if !path.is_empty() => Some(path),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_loses_its_tricks() {
+        assert_eq!(
+            plain_pattern("[s]glang.launch_server"),
+            "sglang.launch_server"
+        );
+        assert_eq!(plain_pattern("server.py.*early"), "server.py");
+        assert_eq!(plain_pattern("python3.*server.py"), "python3");
+        assert_eq!(plain_pattern("a\\.b"), "a.b");
+    }
+}
