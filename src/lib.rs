@@ -1,12 +1,12 @@
 //! casebook: an event-sourced session recorder and diagnostic knowledge base. `ARCHITECTURE.md`
 //! is the map; modules are listed in reading order, and each may use only those above it.
 
-pub mod diagnosis;
-pub mod event;
-pub mod fact;
 pub mod id;
-pub mod playbook;
-pub mod probe;
-pub mod shell;
 pub mod time;
+pub mod event;
+pub mod shell;
+pub mod fact;
+pub mod probe;
 pub mod timeline;
+pub mod playbook;
+pub mod diagnosis;

@@ -236,6 +236,9 @@ fn the_library_lists_its_modules_in_layer_order() {
     );
 }
 
+/// Files that are one long table and nothing else.
+const TABLES: &[&str] = &["fact/catalogue.rs"];
+
 #[test]
 fn no_file_is_longer_than_the_house_allows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -244,6 +247,7 @@ fn no_file_is_longer_than_the_house_allows() {
     let long: Vec<String> = files
         .iter()
         .filter(|path| !is_test_file(path))
+        .filter(|path| !TABLES.iter().any(|table| path.ends_with(table)))
         .filter_map(|path| {
             let lines = code(path).lines().count();
             (lines > 800).then(|| format!("{}: {lines} lines", path.display()))

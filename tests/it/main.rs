@@ -1,6 +1,10 @@
 //! The one integration test binary. Tests run the real `rec` in a cleared environment, over real
 //! shells and pseudo-terminals; nothing here reaches another machine.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may stop where it stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may stop where it stands"
+)]
 
 mod layers;
