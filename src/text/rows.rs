@@ -264,7 +264,7 @@ impl<'o> Rows<'o> {
     }
 
     /// The cursor is back at the row's start; what is written next rewrites it.
-    fn to_start(&mut self) {
+    fn back_to_start(&mut self) {
         self.column = 0;
         if self.loaded && self.state_width > 0 {
             self.returned = true;
@@ -487,7 +487,7 @@ impl vte::Perform for Rows<'_> {
         match byte {
             b'\n' | 0x0b | 0x0c => self.line_feed(),
             b'\r' => {
-                self.to_start();
+                self.back_to_start();
                 self.after_cr = true;
             }
             0x08 => self.column = self.column.saturating_sub(1),
@@ -513,7 +513,7 @@ impl vte::Perform for Rows<'_> {
             'J' if count == 0 => self.erase_below(),
             'J' if count >= 2 => self.new_page(),
             'H' | 'f' => self.new_page(),
-            'G' | '`' if count <= 1 => self.to_start(),
+            'G' | '`' if count <= 1 => self.back_to_start(),
             'G' | '`' => self.column = count.min(MAX_ROW) - 1,
             'A' => self.up(count),
             'B' => self.down(count),
@@ -521,16 +521,16 @@ impl vte::Perform for Rows<'_> {
             'D' => {
                 self.column = self.column.saturating_sub(count.max(1));
                 if self.column == 0 {
-                    self.to_start();
+                    self.back_to_start();
                 }
             }
             'E' => {
                 self.down(count);
-                self.to_start();
+                self.back_to_start();
             }
             'F' => {
                 self.up(count);
-                self.to_start();
+                self.back_to_start();
             }
             'P' | '@' | 'X' => self.edit(action, count),
             _ => {}
