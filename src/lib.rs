@@ -2,13 +2,10 @@
 //! is the map; modules are listed in reading order, and each may use only those above it.
 
 pub mod id;
-pub mod playbook;
-pub mod probe;
-pub mod shell;
-pub mod text;
 pub mod time;
 pub mod event;
 pub mod shell;
+pub mod text;
 pub mod fact;
 pub mod probe;
 pub mod timeline;
