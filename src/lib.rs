@@ -11,3 +11,5 @@ pub mod probe;
 pub mod timeline;
 pub mod playbook;
 pub mod diagnosis;
+pub mod report;
+pub mod cli;

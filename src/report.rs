@@ -1,0 +1,94 @@
+//! Errors for people: words, hints, exit code. The one place where they are put on standard error.
+
+use std::fmt;
+
+/// Whose fault it is, which decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The way it was asked: exit 2.
+    Usage,
+    /// Anything else of ours: exit 1.
+    Ours,
+}
+
+/// A failure of a verb, with what to do about it.
+#[derive(Debug)]
+pub struct CommandError {
+    /// Whose fault.
+    pub kind: Kind,
+    /// What happened and where.
+    pub source: anyhow::Error,
+    /// What to do.
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    /// The way it was asked was wrong.
+    pub fn usage(text: impl fmt::Display) -> Self {
+        Self {
+            kind: Kind::Usage,
+            source: anyhow::anyhow!("{text}"),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        self.hints.push(text.into());
+        self
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self.kind {
+            Kind::Usage => 2,
+            Kind::Ours => 1,
+        }
+    }
+
+    /// The message as it stands on standard error, hints below.
+    pub fn render(&self) -> String {
+        let mut text = format!("rec: {}", self.source);
+        let mut last = self.source.to_string();
+        for cause in self.source.chain().skip(1) {
+            let cause = cause.to_string();
+            if !last.contains(&cause) {
+                text.push_str(": ");
+                text.push_str(&cause);
+            }
+            last = cause;
+        }
+        for hint in &self.hints {
+            text.push_str("\n     ");
+            text.push_str(hint);
+        }
+        text
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self {
+            kind: Kind::Ours,
+            source: error.into(),
+            hints: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_each_cause_once_and_the_hint_below() {
+        let inner = std::io::Error::other("disk on fire");
+        let error = CommandError::from(anyhow::Error::new(inner).context("cannot open rec.db"))
+            .hint("put it out");
+        assert_eq!(
+            error.render(),
+            "rec: cannot open rec.db: disk on fire\n     put it out"
+        );
+    }
+}
