@@ -24,10 +24,10 @@ const ORDER: &[&str] = &[
     "import",
     "export",
     "projection",
+    "report",
     "web",
     "cli",
     "cmd",
-    "report",
 ];
 
 /// Modules that may use only these of ours, whatever the order says.
