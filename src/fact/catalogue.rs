@@ -784,6 +784,10 @@ facts! {
         percent: Option<f64>,
         /// How long the progress has been the same, in seconds.
         progress_still_s: Option<f64>,
+        /// Units that should have been done since the bar stood still, at the rate it last showed.
+        missed_units: Option<f64>,
+        /// Its log has shown a line of this run that is neither a bar nor nohup's own.
+        spoke: Tri,
         /// Its endpoint: `ready`, `loading`, `refused`, `timeout`, `error`, `unknown`.
         endpoint: String,
         /// The furthest stage this run reached.

@@ -35,6 +35,7 @@ pub(super) struct State {
     stage: Option<String>,
     ready: bool,
     errors: bool,
+    spoke: Tri,
     script_ok: Tri,
     busy: Tri,
     cpu_time: HashMap<i64, f64>,
@@ -91,6 +92,9 @@ impl State {
                 true
             }
             Fact::Line(entry) if entry.source == "log" && entry.old != Tri::Yes => {
+                if !entry.text.starts_with("nohup: ") {
+                    self.spoke = Tri::Yes;
+                }
                 if !entry.benign && matches!(entry.level.as_str(), "error" | "fatal") {
                     self.errors = true;
                     return true;
@@ -272,6 +276,9 @@ impl State {
 
     fn log_look(&mut self, look: &fact::LogLook, line: &str, at: Micros) -> bool {
         self.mark(line, look.digest.clone(), at);
+        if self.spoke == Tri::Unknown {
+            self.spoke = Tri::No; // lines that come with this look turn it
+        }
         if look.empty {
             self.log = Some("empty");
         } else if matches!(self.log, None | Some("empty" | "absent")) {
@@ -345,6 +352,11 @@ impl State {
             .to_owned(),
             percent: self.progress.as_ref().map(|progress| progress.percent),
             progress_still_s: still(self.progress_since),
+            missed_units: self.progress.as_ref().and_then(|progress| {
+                let still_s = at.seconds_since(self.progress_since?).max(0.0);
+                progress.rate_per_s.map(|rate| rate * still_s)
+            }),
+            spoke: self.spoke,
             endpoint: self.endpoint.unwrap_or("unknown").to_owned(),
             stage: self.stage.clone(),
             ready: (self.ready || self.endpoint == Some("ready")) && self.process != Some(false),
