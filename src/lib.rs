@@ -6,6 +6,7 @@ pub mod time;
 pub mod event;
 pub mod shell;
 pub mod text;
+pub mod capture;
 pub mod fact;
 pub mod probe;
 pub mod timeline;

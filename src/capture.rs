@@ -1,0 +1,19 @@
+//! Recording: runs a command so that it cannot tell, and keeps what it printed.
+//!
+//! A command's record is its *spool* ([`spool`]): one append-only file of framed, checksummed
+//! records under [`home::Home`]. The database is not touched here; it follows the spools. Which
+//! session a command belongs to, and its number in it, come from small locked files ([`session`]).
+//!
+//! [`run`] is the recorder itself: it decides which descriptors need a pseudo-terminal, starts the
+//! command ([`spawn`], [`pty`], [`shim`]), and pumps bytes ([`pump`]) first to the spool
+//! ([`writer`], [`keep`]) and then to the user. Whatever goes wrong with recording, the command runs
+//! on. [`quiet`] records a command in-process without showing its output.
+//!
+//! All `unsafe` of this crate is in [`sys`].
+
+pub mod home;
+pub mod keep;
+pub mod session;
+pub mod spool;
+pub mod sys;
+pub mod writer;

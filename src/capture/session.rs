@@ -1,0 +1,603 @@
+//! Which session a command belongs to, and its number there, without a database.
+//!
+//! `REC_HOME/state/` holds one small file a session (the next number, the last activity), one a
+//! terminal on which somebody chose a session, and one for the automatic session of each user and
+//! machine. Each is read and written under a lock, so that any number of recorders may start at
+//! once.
+//!
+//! A command joins, in this order: the session named by `--session`; by `REC_SESSION`; chosen for
+//! this terminal by `rec new` or `rec use`; the automatic session, if its last command is under
+//! [`AUTOMATIC_GAP_US`] old; a new automatic session.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::capture::home::Home;
+use crate::capture::spool::{boot_id, process_start_ticks, process_terminal};
+use crate::capture::sys;
+use crate::id::SessionId;
+use crate::time::Micros;
+
+/// The automatic session goes on when its last command is younger than this: half an hour.
+pub const AUTOMATIC_GAP_US: i64 = 30 * 60 * 1_000_000;
+
+/// How often a held lock is tried again, a millisecond apart: nobody holds one for longer than a
+/// few writes, so a holder this slow is stopped.
+const LOCK_TRIES: u32 = 250;
+
+/// No session could be settled.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// No known session has that name.
+    #[error("no session `{text}`")]
+    NotThere {
+        /// What was asked for.
+        text: String,
+    },
+    /// Several known sessions begin so.
+    #[error("`{text}` fits {count} sessions; give more of the id")]
+    Ambiguous {
+        /// What was asked for.
+        text: String,
+        /// How many fit.
+        count: usize,
+    },
+    /// Somebody holds the lock and does not let go.
+    #[error("{} is locked by another process", path.display())]
+    Busy {
+        /// The locked file.
+        path: PathBuf,
+    },
+    /// A state file cannot be used.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What a person or script asked for, apart from what the terminal remembers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The option `--session`: an id or a unique prefix; must be known.
+    pub option: Option<String>,
+    /// The variable `REC_SESSION`: the same, but an unknown one only warns.
+    pub variable: Option<String>,
+}
+
+impl Wish {
+    /// Takes the option as given and the variable from the environment.
+    pub fn from_environment(option: Option<String>) -> Self {
+        let variable = std::env::var("REC_SESSION")
+            .ok()
+            .filter(|text| !text.is_empty());
+        Self { option, variable }
+    }
+}
+
+/// The session and number that a command gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The session.
+    pub session: SessionId,
+    /// The command's number in it, from 1.
+    pub number: u32,
+    /// The session came about by itself.
+    pub automatic: bool,
+    /// The session began with this command.
+    pub new: bool,
+    /// Something to tell the person, once.
+    pub warning: Option<String>,
+}
+
+/// What a session's file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    next: u32,
+    last_us: i64,
+    automatic: bool,
+}
+
+/// Chooses the session for a command that starts now, and takes the next number in it.
+///
+/// # Errors
+/// When a session named by option is not known, or the state cannot be read or written.
+pub fn open_for_command(home: &Home, wish: &Wish, now: Micros) -> Result<Chosen, SessionError> {
+    if let Some(text) = &wish.option {
+        return number_in(home, find_session(home, text)?, now);
+    }
+    let mut warning = None;
+    if let Some(text) = &wish.variable {
+        match find_session(home, text) {
+            Ok(session) => return number_in(home, session, now),
+            Err(error @ (SessionError::NotThere { .. } | SessionError::Ambiguous { .. })) => {
+                warning = Some(format!("REC_SESSION: {error}; using the automatic session"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if warning.is_none()
+        && let Some(session) = chosen_for_terminal(home)
+        && session_path(home, session).exists()
+    {
+        return number_in(home, session, now);
+    }
+    let chosen = automatic(home, now)?;
+    Ok(Chosen { warning, ..chosen })
+}
+
+fn automatic(home: &Home, now: Micros) -> Result<Chosen, SessionError> {
+    let mut current = Locked::open(automatic_path(home))?;
+    if let Some(session) = current.session()?
+        && let Ok(state) = read_state(home, session)
+        && state.automatic
+        && now.0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US
+    {
+        return number_in(home, session, now);
+    }
+    let session = SessionId::new();
+    Locked::open(session_path(home, session))?.write_state(State {
+        next: 2,
+        last_us: now.0,
+        automatic: true,
+    })?;
+    current.write(format!("{session}\n").as_bytes())?;
+    Ok(Chosen {
+        session,
+        number: 1,
+        automatic: true,
+        new: true,
+        warning: None,
+    })
+}
+
+fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, SessionError> {
+    let mut file = Locked::open(session_path(home, session))?;
+    let state = file.state()?;
+    let (number, automatic) = state.map_or((1, false), |state| (state.next, state.automatic));
+    let last_us = state.map_or(now.0, |state| state.last_us.max(now.0));
+    file.write_state(State {
+        next: number.saturating_add(1),
+        last_us,
+        automatic,
+    })?;
+    Ok(Chosen {
+        session,
+        number,
+        automatic,
+        new: number == 1,
+        warning: None,
+    })
+}
+
+/// Makes a session known, with the number that its next command gets.
+///
+/// A session that is known already keeps the larger number. `rec new` and imports call this.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn register(home: &Home, session: SessionId, next_number: u32) -> Result<(), SessionError> {
+    let mut file = Locked::open(session_path(home, session))?;
+    let known = file.state()?;
+    let state = State {
+        next: known.map_or(1, |state| state.next).max(next_number).max(1),
+        last_us: known.map_or_else(|| Micros::now().0, |state| state.last_us),
+        automatic: known.is_some_and(|state| state.automatic),
+    };
+    file.write_state(state)
+}
+
+/// Notes that something happened in a session at this time, so that it goes on from there.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn touch(home: &Home, session: SessionId, now: Micros) -> Result<(), SessionError> {
+    let mut file = Locked::open(session_path(home, session))?;
+    let Some(state) = file.state()? else {
+        return Ok(());
+    };
+    file.write_state(State {
+        last_us: state.last_us.max(now.0),
+        ..state
+    })
+}
+
+/// Remembers a session for commands of this terminal (`rec new`, `rec use`).
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn choose_for_terminal(home: &Home, session: SessionId) -> Result<(), SessionError> {
+    Locked::open(terminal_path(home))?.write(format!("{session}\n").as_bytes())
+}
+
+/// Forgets what was chosen for this terminal.
+///
+/// # Errors
+/// When the state is there and cannot be removed.
+pub fn clear_for_terminal(home: &Home) -> Result<(), SessionError> {
+    let path = terminal_path(home);
+    match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(SessionError::Io { path, source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Closes a session: no later command joins it by itself.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn end(home: &Home, session: SessionId) -> Result<(), SessionError> {
+    if chosen_for_terminal(home) == Some(session) {
+        clear_for_terminal(home)?;
+    }
+    let mut current = Locked::open(automatic_path(home))?;
+    if current.session()? == Some(session) {
+        current.write(b"")?;
+    }
+    Ok(())
+}
+
+/// The session that a command started now would join; none where it would begin a new one.
+pub fn current(home: &Home) -> Option<SessionId> {
+    let wish = Wish::from_environment(None);
+    if let Some(session) = wish
+        .variable
+        .and_then(|text| find_session(home, &text).ok())
+    {
+        return Some(session);
+    }
+    if let Some(session) = chosen_for_terminal(home)
+        && session_path(home, session).exists()
+    {
+        return Some(session);
+    }
+    let session = read_session(&automatic_path(home))?;
+    let state = read_state(home, session).ok()?;
+    (Micros::now().0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US).then_some(session)
+}
+
+/// Every session that has a state file, in no particular order.
+pub fn known_sessions(home: &Home) -> Vec<SessionId> {
+    let Ok(entries) = std::fs::read_dir(home.state_dir().join("sessions")) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<SessionId>().ok())
+        .collect()
+}
+
+/// Finds a known session by its id or a unique prefix of it (with or without the `s-`).
+///
+/// # Errors
+/// When none fits, or several.
+pub fn find_session(home: &Home, text: &str) -> Result<SessionId, SessionError> {
+    if let Ok(session) = text.parse::<SessionId>()
+        && session_path(home, session).exists()
+    {
+        return Ok(session);
+    }
+    let not_there = || SessionError::NotThere {
+        text: text.to_owned(),
+    };
+    let prefix = text.strip_prefix("s-").unwrap_or(text).to_ascii_lowercase();
+    if prefix.is_empty() {
+        return Err(not_there());
+    }
+    let fitting: Vec<SessionId> = known_sessions(home)
+        .into_iter()
+        .filter(|session| {
+            session
+                .to_string()
+                .get(2..)
+                .is_some_and(|id| id.starts_with(&prefix))
+        })
+        .collect();
+    match fitting[..] {
+        [] => Err(not_there()),
+        [session] => Ok(session),
+        _ => Err(SessionError::Ambiguous {
+            text: text.to_owned(),
+            count: fitting.len(),
+        }),
+    }
+}
+
+fn chosen_for_terminal(home: &Home) -> Option<SessionId> {
+    read_session(&terminal_path(home))
+}
+
+fn session_path(home: &Home, session: SessionId) -> PathBuf {
+    home.state_dir().join("sessions").join(session.to_string())
+}
+
+/// The automatic session's file: one a machine and user, as a home may be shared by several.
+fn automatic_path(home: &Home) -> PathBuf {
+    let host: String = sys::host_name()
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || letter == '-' {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let user = rustix::process::getuid().as_raw();
+    home.state_dir().join(format!("automatic-{host}-{user}"))
+}
+
+/// The terminal's file. A terminal is its device and the process that leads the session on it, so
+/// that a device used again by the next login is another terminal.
+fn terminal_path(home: &Home) -> PathBuf {
+    let leader = rustix::process::getsid(None)
+        .ok()
+        .and_then(|pid| u32::try_from(pid.as_raw_pid()).ok())
+        .unwrap_or(0);
+    let device = process_terminal(std::process::id()).unwrap_or(0);
+    let started = process_start_ticks(leader).unwrap_or(0);
+    let boot: String = boot_id().chars().take(8).collect();
+    home.state_dir()
+        .join("terminals")
+        .join(format!("{boot}-{device:x}-{leader}-{started}"))
+}
+
+fn read_session(path: &Path) -> Option<SessionId> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn read_state(home: &Home, session: SessionId) -> io::Result<State> {
+    let bytes = std::fs::read(session_path(home, session))?;
+    serde_json::from_slice(&bytes).map_err(io::Error::from)
+}
+
+/// A small file, held under an exclusive lock until dropped.
+struct Locked {
+    file: File,
+    path: PathBuf,
+}
+
+impl Locked {
+    fn open(path: PathBuf) -> Result<Self, SessionError> {
+        let open = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(&path)
+        };
+        let opened = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // `register` may come before any recording made the folders.
+                let parent = path.parent().unwrap_or(Path::new("."));
+                make_parents(parent).and_then(|()| open())
+            }
+            other => other,
+        };
+        let file = match opened {
+            Ok(file) => file,
+            Err(source) => return Err(SessionError::Io { path, source }),
+        };
+        for _ in 0..LOCK_TRIES {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { file, path }),
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(error) => {
+                    return Err(SessionError::Io {
+                        path,
+                        source: error.into(),
+                    });
+                }
+            }
+        }
+        Err(SessionError::Busy { path })
+    }
+
+    fn io(&self, source: io::Error) -> SessionError {
+        SessionError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    fn read(&mut self) -> Result<Vec<u8>, SessionError> {
+        let mut bytes = Vec::new();
+        (&self.file)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.io(error))?;
+        Ok(bytes)
+    }
+
+    /// The state; none for a new file. One that cannot be understood counts as new only when empty.
+    fn state(&mut self) -> Result<Option<State>, SessionError> {
+        let bytes = self.read()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| self.io(error.into()))
+    }
+
+    fn session(&mut self) -> Result<Option<SessionId>, SessionError> {
+        let bytes = self.read()?;
+        Ok(std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(|text| text.trim().parse().ok()))
+    }
+
+    fn write_state(&mut self, state: State) -> Result<(), SessionError> {
+        let bytes = serde_json::to_vec(&state).map_err(|error| self.io(error.into()))?;
+        self.write(&bytes)
+    }
+
+    /// Replaces the content with one write, so that a kill leaves the old or the new.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        let replace = || {
+            let before = self.file.metadata()?.len();
+            self.file.write_all_at(bytes, 0)?;
+            if before > bytes.len() as u64 {
+                self.file.set_len(bytes.len() as u64)?;
+            }
+            (&self.file).flush()
+        };
+        replace().map_err(|error| self.io(error))
+    }
+}
+
+fn make_parents(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        home.prepare().unwrap();
+        (dir, home)
+    }
+
+    const T0: Micros = Micros(1_790_000_000_000_000);
+
+    #[test]
+    fn the_automatic_session_goes_on_for_half_an_hour() {
+        let (_dir, home) = home();
+        let wish = Wish::default();
+        let first = open_for_command(&home, &wish, T0).unwrap();
+        assert!(first.new && first.automatic && first.number == 1);
+        let second = open_for_command(&home, &wish, T0.plus_us(AUTOMATIC_GAP_US - 1)).unwrap();
+        assert_eq!(
+            (second.session, second.number, second.new),
+            (first.session, 2, false)
+        );
+        let later = T0.plus_us(2 * AUTOMATIC_GAP_US);
+        assert_ne!(
+            open_for_command(&home, &wish, later).unwrap().session,
+            first.session
+        );
+    }
+
+    #[test]
+    fn a_touched_session_is_young_again() {
+        let (_dir, home) = home();
+        let first = open_for_command(&home, &Wish::default(), T0).unwrap();
+        let later = T0.plus_us(2 * AUTOMATIC_GAP_US);
+        touch(&home, first.session, later).unwrap();
+        let second = open_for_command(&home, &Wish::default(), later).unwrap();
+        assert_eq!(second.session, first.session);
+    }
+
+    #[test]
+    fn option_then_variable_then_terminal_then_automatic() {
+        let (_dir, home) = home();
+        let [a, b, c] = [SessionId::new(), SessionId::new(), SessionId::new()];
+        for session in [a, b, c] {
+            register(&home, session, 5).unwrap();
+        }
+        choose_for_terminal(&home, c).unwrap();
+        let wish = |option: Option<SessionId>, variable: Option<SessionId>| Wish {
+            option: option.map(|id| id.to_string()),
+            variable: variable.map(|id| id.short()),
+        };
+        let open = |wish: &Wish| open_for_command(&home, wish, T0).unwrap();
+        assert_eq!(open(&wish(Some(a), Some(b))).session, a);
+        assert_eq!(open(&wish(None, Some(b))).session, b);
+        let chosen = open(&wish(None, None));
+        assert_eq!(
+            (chosen.session, chosen.number, chosen.automatic),
+            (c, 5, false)
+        );
+        clear_for_terminal(&home).unwrap();
+        assert!(open(&wish(None, None)).automatic);
+    }
+
+    #[test]
+    fn an_unknown_variable_warns_and_an_unknown_option_fails() {
+        let (_dir, home) = home();
+        let variable = Wish {
+            option: None,
+            variable: Some("s-zzzz".into()),
+        };
+        let chosen = open_for_command(&home, &variable, T0).unwrap();
+        assert!(chosen.automatic && chosen.warning.unwrap().contains("s-zzzz"));
+        let option = Wish {
+            option: Some("s-zzzz".into()),
+            variable: None,
+        };
+        assert!(matches!(
+            open_for_command(&home, &option, T0),
+            Err(SessionError::NotThere { .. })
+        ));
+    }
+
+    #[test]
+    fn an_ended_session_is_not_joined_by_itself() {
+        let (_dir, home) = home();
+        let first = open_for_command(&home, &Wish::default(), T0).unwrap();
+        end(&home, first.session).unwrap();
+        assert_ne!(
+            open_for_command(&home, &Wish::default(), T0)
+                .unwrap()
+                .session,
+            first.session
+        );
+    }
+
+    #[test]
+    fn registering_keeps_the_larger_number() {
+        let (_dir, home) = home();
+        let session = SessionId::new();
+        register(&home, session, 8).unwrap();
+        register(&home, session, 3).unwrap();
+        let wish = Wish {
+            option: Some(session.to_string()),
+            variable: None,
+        };
+        assert_eq!(open_for_command(&home, &wish, T0).unwrap().number, 8);
+        assert_eq!(known_sessions(&home), vec![session]);
+    }
+
+    #[test]
+    fn numbers_are_unique_when_many_start_at_once() {
+        let (_dir, home) = home();
+        let numbers = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..20)
+                .map(|_| scope.spawn(|| open_for_command(&home, &Wish::default(), T0).unwrap()))
+                .collect();
+            let mut all: Vec<_> = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap())
+                .map(|chosen| (chosen.session, chosen.number))
+                .collect();
+            all.sort();
+            all
+        });
+        let session = numbers[0].0;
+        assert_eq!(
+            numbers,
+            (1..=20).map(|number| (session, number)).collect::<Vec<_>>()
+        );
+    }
+}
