@@ -130,12 +130,16 @@ facts! {
 
     /// Something was started to stay.
     Launch, "launch", from "the command line" {
+        /// What people call it: the script's or program's file name.
+        name: String,
         /// The program, without its folder.
         program: String,
         /// Program and arguments.
         line: String,
         /// The script or program file it runs, resolved where that is known.
         script: Option<String>,
+        /// That file's name without its folder.
+        script_name: Option<String>,
         /// Where its output goes, resolved where that is known.
         log: Option<String>,
         /// The log is appended to.
@@ -162,6 +166,8 @@ facts! {
         program: String,
         /// Its pattern or name.
         pattern: Option<String>,
+        /// The pattern in a form that cannot match the look itself (`[s]glang`).
+        pattern_safe: Option<String>,
         /// It looks at whole command lines.
         full: bool,
         /// The signal's number.

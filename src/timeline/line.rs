@@ -57,6 +57,11 @@ pub(super) fn facts(command: &Command) -> Vec<OfLine> {
         {
             out.push(OfLine {
                 fact: fact::Launch {
+                    name: launch_name(invocation, launch),
+                    script_name: launch
+                        .script
+                        .as_deref()
+                        .map(|script| base(script).to_owned()),
                     program: invocation.program().to_owned(),
                     line: invocation.line(),
                     script: launch
@@ -122,6 +127,7 @@ fn kill_fact(tree: &Tree, kill: &Kill, invocation: &Invocation) -> fact::Kill {
     fact::Kill {
         program: invocation.program().to_owned(),
         pattern: kill.pattern.clone(),
+        pattern_safe: kill.pattern.as_deref().and_then(super::tie::safe_pattern),
         full: kill.full,
         signal: i64::from(kill.signal),
         pids: kill.pids.clone(),
@@ -131,6 +137,29 @@ fn kill_fact(tree: &Tree, kill: &Kill, invocation: &Invocation) -> fact::Kill {
         write_follows: tree.writes.iter().any(|write| later(write.invocation)),
         effective: Tri::Unknown,
     }
+}
+
+fn base(path: &str) -> &str {
+    path.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
+}
+
+/// What people call a launch: its script, its module (`python -m vllm.entrypoints`), its program.
+fn launch_name(invocation: &Invocation, launch: &crate::shell::Launch) -> String {
+    if let Some(script) = &launch.script {
+        return base(script).to_owned();
+    }
+    let words = &invocation.words;
+    let module = words
+        .iter()
+        .position(|word| word.text == "-m")
+        .and_then(|at| words.get(at + 1));
+    module.map_or_else(
+        || invocation.program().to_owned(),
+        |module| module.text.clone(),
+    )
 }
 
 /// Whether an invocation runs in a shell, or in one started (however deep) from it.

@@ -5,7 +5,7 @@ use crate::fact::Fact;
 use crate::fact::cover::{Subject, same_path};
 use crate::shell::{self, Tri};
 
-use super::tie::plain_pattern;
+use super::tie::{plain_pattern, safe_pattern};
 use super::{Entry, Met, Postcondition, Timeline};
 
 /// Derives the postconditions of a timeline.
@@ -86,8 +86,7 @@ fn killed(
     let (text, probe) = match (&kill.pattern, kill.pids.as_slice()) {
         (Some(pattern), _) => {
             let plain = plain_pattern(pattern);
-            let first = plain.chars().next()?;
-            let safe = format!("[{first}]{}", &plain[first.len_utf8()..]);
+            let safe = safe_pattern(pattern)?;
             (
                 format!("nothing that matches {plain} runs, children too"),
                 format!("pgrep -fa {}", shell::quote::quote(&safe)),
@@ -198,13 +197,10 @@ fn launched(
     let name = name.rsplit('/').next().unwrap_or(name);
     let probe = match launch.pid {
         Some(pid) => format!("ps -o pid,ppid,stat,etime,args -p {pid}"),
-        None => match name.chars().next() {
-            Some(first) => {
-                let safe = format!("[{first}]{}", &name[first.len_utf8()..]);
-                format!("pgrep -fa {}", shell::quote::quote(&safe))
-            }
-            None => "ps aux".to_owned(),
-        },
+        None => safe_pattern(name).map_or_else(
+            || "ps aux".to_owned(),
+            |safe| format!("pgrep -fa {}", shell::quote::quote(&safe)),
+        ),
     };
     out.push(Postcondition {
         command: entry.command,

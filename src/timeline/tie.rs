@@ -98,6 +98,15 @@ pub(super) fn plain_pattern(pattern: &str) -> String {
     out.trim().to_owned()
 }
 
+/// A pattern that finds what this one finds and cannot match the look that carries it.
+pub(super) fn safe_pattern(pattern: &str) -> Option<String> {
+    let plain = plain_pattern(pattern);
+    let first = plain.chars().next()?;
+    first
+        .is_alphanumeric()
+        .then(|| format!("[{first}]{}", &plain[first.len_utf8()..]))
+}
+
 /// The launch a fact speaks of, an index into the targets.
 pub(super) fn owner(
     targets: &[Target],
@@ -233,5 +242,6 @@ mod tests {
         assert_eq!(plain_pattern("server.py.*early"), "server.py");
         assert_eq!(plain_pattern("python3.*server.py"), "python3");
         assert_eq!(plain_pattern("a\\.b"), "a.b");
+        assert_eq!(safe_pattern("sglang").as_deref(), Some("[s]glang"));
     }
 }
