@@ -6,9 +6,57 @@
 //! place sees them*: which quotes went, which variables were expanded on the way. From the tree it
 //! derives what was launched, written and killed. Broken input gives a partial tree and a complaint.
 
+mod build;
+mod carry;
+mod crude;
+mod expand;
+mod grammar;
+mod hops;
+mod path;
 pub mod quote;
 
 use serde::{Deserialize, Serialize};
+
+/// Reads a command line as a person typed it. Never fails: what cannot be read becomes a
+/// complaint, and the rest of the tree stands. Cost: linear in the length, which is capped.
+pub fn parse(line: &str) -> Tree {
+    let mut b = build::Builder::default();
+    let mut text = line;
+    if line.len() > build::MAX_LINE_BYTES {
+        let mut end = build::MAX_LINE_BYTES;
+        while !line.is_char_boundary(end) {
+            end -= 1;
+        }
+        text = line.get(..end).unwrap_or("");
+        b.complain(end, line.len(), "the line is longer than is read");
+    }
+    b.tree.shells.push(ShellText {
+        started_by: None,
+        text: text.to_owned(),
+        argv: None,
+        execs_last: Tri::No,
+    });
+    let ctx = build::Ctx {
+        shell: 0,
+        parent: None,
+        place: std::rc::Rc::default(),
+        background: false,
+        condition: Condition::Always,
+        pipe: None,
+        substituted: false,
+        more_follows: false,
+        compound: false,
+        keeper: false,
+        piped_out: false,
+        enclosing: std::rc::Rc::default(),
+        stdin: build::Stdin::Open,
+        env: std::rc::Rc::default(),
+        hops: 0,
+    };
+    let mut state = build::State::default();
+    grammar::read(&mut b, text, expand::ShellName::Never, &ctx, &mut state);
+    b.tree
+}
 
 /// Yes, no, or cannot be told from here. Never merged with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
@@ -176,6 +224,9 @@ pub struct Invocation {
     pub assignments: Vec<(String, Word)>,
     /// Its redirections in order, those of an enclosing group or loop after its own.
     pub redirects: Vec<Redirect>,
+    /// How many of `redirects` are its own (they come first).
+    #[serde(default)]
+    pub own_redirects: usize,
     /// Started in the background (`&`), itself or with its list.
     pub background: bool,
     /// Whether it runs.
@@ -263,6 +314,9 @@ pub struct Launch {
 pub struct FileWrite {
     /// The invocation that writes.
     pub invocation: usize,
+    /// The host the file is on, when it is another one than the invocation's (`scp f h:`).
+    #[serde(default)]
+    pub host: Option<String>,
     /// The path as written.
     pub path: String,
     /// The same with the working directory applied, where that is known.
@@ -306,12 +360,12 @@ pub struct SelfMatch {
 /// A variable that was expanded (or a quote that was lost) on another side than the writer meant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlyExpansion {
-    /// The hop invocation whose text was changed on the way.
+    /// The hop whose text was changed on the way, or the invocation that the here-document feeds.
     pub hop: usize,
     /// Names of variables expanded by the outer shell.
     pub names: Vec<String>,
-    /// `double_quotes` (`ssh h "… $X …"`), `heredoc` (unquoted delimiter) or `lost_quotes`
-    /// (`ssh h bash -c "echo Hello"`).
+    /// `double_quotes` (`ssh h "… $X …"`), `unquoted` (`ssh h echo $X`), `heredoc` (unquoted
+    /// delimiter) or `lost_quotes` (`ssh h bash -c "echo Hello"`; no names then).
     pub how: String,
 }
 

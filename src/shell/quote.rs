@@ -1,18 +1,38 @@
-//! Quoting for a POSIX shell: the inverse of the parser.
+//! Words → text that a POSIX shell reads back as the same words.
 
-/// Quotes a word so that a POSIX shell reads exactly it.
+/// Quotes one word where it needs it: plain words stay plain, everything else goes into single
+/// quotes.
 pub fn quote(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+:,./-=".contains(c);
+    // A bare `A=1` in front would be an assignment.
+    let assigns = !word.starts_with(['-', '/', '.']) && word.contains('=');
+    if !word.is_empty() && word.chars().all(plain) && !assigns {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Joins an argument vector into a line that a POSIX shell reads back as the same words.
+/// An argv as the command line that gives it: each word quoted where it needs it, one blank
+/// between.
 pub fn join(argv: &[String]) -> String {
-    argv.iter()
-        .map(|word| quote(word))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut out = String::new();
+    for (number, word) in argv.iter().enumerate() {
+        if number == 0 && RESERVED.contains(&word.as_str()) {
+            out.push('\'');
+            out.push_str(word);
+            out.push('\'');
+            continue;
+        }
+        if number > 0 {
+            out.push(' ');
+        }
+        out.push_str(&quote(word));
+    }
+    out
 }
+
+/// Words that mean something else when they come first and bare.
+const RESERVED: [&str; 19] = [
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "select", "in", "function", "time", "coproc", "export", "declare",
+];

@@ -1,0 +1,101 @@
+//! Paths as far as a command line tells them: working directories joined, dots taken out.
+
+/// The working directory after `cd target`. `None`: it cannot be told.
+pub(super) fn enter(cwd: Option<&str>, target: Option<&str>, home: bool) -> Option<String> {
+    match target {
+        None | Some("" | "~") => Some("~".to_owned()),
+        Some("-") => None,
+        Some(target) if target.starts_with(['/', '~', '$']) => Some(tidy(target)),
+        Some(target) => match cwd {
+            Some(cwd) => Some(tidy(&format!("{cwd}/{target}"))),
+            None if home => Some(tidy(&format!("~/{target}"))),
+            None => Some(tidy(target)),
+        },
+    }
+}
+
+/// A path made independent of the working directory, or `None` when that is not known. The home
+/// of a user who is not root stays `~`.
+pub(super) fn resolve(
+    path: &str,
+    cwd: Option<&str>,
+    home: bool,
+    user: Option<&str>,
+) -> Option<String> {
+    let unknown = |text: &str| text.contains(['$', '`', '*', '?', '\n']) || text.contains("(");
+    if path.is_empty() || unknown(path) {
+        return None;
+    }
+    let whole = if path.starts_with(['/', '~']) {
+        tidy(path)
+    } else {
+        let base = cwd.or(home.then_some("~"))?;
+        if unknown(base) || !base.starts_with(['/', '~']) {
+            return None;
+        }
+        tidy(&format!("{base}/{path}"))
+    };
+    match whole.strip_prefix('~') {
+        Some(rest) if user == Some("root") && (rest.is_empty() || rest.starts_with('/')) => {
+            Some(format!("/root{rest}"))
+        }
+        _ => Some(whole),
+    }
+}
+
+/// A path without `.`, `//` and, where that is sure, `..`.
+pub(super) fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts
+                .last()
+                .is_some_and(|last| *last != ".." && !last.starts_with(['~', '$'])) =>
+            {
+                parts.pop();
+            }
+            ".." if path.starts_with('/') && parts.is_empty() => {}
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (path.starts_with('/'), joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{enter, resolve, tidy};
+
+    #[test]
+    fn paths_are_joined_and_tidied() {
+        assert_eq!(tidy("/a//b/./c/../d"), "/a/b/d");
+        assert_eq!(tidy("../x"), "../x");
+        assert_eq!(tidy("~/.."), "~/..");
+        assert_eq!(
+            enter(Some("/srv"), Some("x"), false).as_deref(),
+            Some("/srv/x")
+        );
+        assert_eq!(enter(None, Some("x"), true).as_deref(), Some("~/x"));
+        assert_eq!(enter(Some("/srv"), Some("-"), false), None);
+        assert_eq!(
+            resolve("run.log", None, true, Some("root")).as_deref(),
+            Some("/root/run.log")
+        );
+        assert_eq!(
+            resolve("run.log", None, true, None).as_deref(),
+            Some("~/run.log")
+        );
+        assert_eq!(resolve("run.log", None, false, None), None);
+        assert_eq!(
+            resolve("./run.log", Some("/srv"), false, None).as_deref(),
+            Some("/srv/run.log")
+        );
+        assert_eq!(resolve("$D/run.log", Some("/srv"), false, None), None);
+        assert_eq!(resolve("run.log", Some("$D"), false, None), None);
+    }
+}
