@@ -1,0 +1,155 @@
+//! The words and marks of a diagnosis, the same in terminal, page and postmortem.
+//!
+//! Belief is told in words: the numbers behind them come from words (`usually`, `rarely`) and would
+//! feign precision.
+
+use super::{Claim, Finding, Scope, Status, kinds};
+
+/// Cells of a full bar.
+const BAR_CELLS: u8 = 5;
+
+/// Belief in words: `very likely`, `likely`, `possible`, `unlikely`.
+///
+/// The borders are where odds change their name in speech: better than 6 to 1, better than even, worse
+/// than 6 to 1 against.
+pub fn belief(probability: f64) -> &'static str {
+    if probability >= 0.85 {
+        "very likely"
+    } else if probability >= 0.5 {
+        "likely"
+    } else if probability >= 0.15 {
+        "possible"
+    } else {
+        "unlikely"
+    }
+}
+
+/// A bar of one to five cells; a hair's breadth for next to nothing.
+pub fn bar(probability: f64) -> String {
+    let filled = (1..=BAR_CELLS)
+        .filter(|cell| probability * f64::from(BAR_CELLS) >= f64::from(*cell) - 0.5)
+        .count();
+    if filled == 0 {
+        "▏".to_owned()
+    } else {
+        "▇".repeat(filled)
+    }
+}
+
+/// The mark of a claim: `●` established, `◐` suspected, `○` observed.
+pub fn claim_mark(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Established => "●",
+        Claim::Suspected => "◐",
+        Claim::Observed => "○",
+    }
+}
+
+/// The mark of what nobody looked at.
+pub const UNKNOWN_MARK: &str = "?";
+
+/// The mark of good news.
+pub const HEALTHY_MARK: &str = "✓";
+
+/// The mark of a finding: that of its claim, or that of good news.
+pub fn finding_mark(finding: &Finding) -> &'static str {
+    if kinds::harmless(&finding.kind) {
+        HEALTHY_MARK
+    } else {
+        claim_mark(finding.claim)
+    }
+}
+
+/// What stands at the right of a finding's title: how bad it is, or that it is over.
+pub fn finding_state(finding: &Finding) -> String {
+    let severity = finding.severity.name();
+    match finding.status {
+        Status::Open if kinds::harmless(&finding.kind) => "healthy".to_owned(),
+        Status::Open => severity.to_owned(),
+        Status::Confirmed => format!("{severity}, confirmed"),
+        Status::Resolved => "resolved".to_owned(),
+        Status::Dismissed => "dismissed".to_owned(),
+    }
+}
+
+/// What a finding is about, in short: `gpu01`, `gpu01/trainer`.
+pub fn place(scope: &Scope) -> String {
+    let host = scope.host.as_deref().unwrap_or_default();
+    match &scope.container {
+        Some(container) if host.is_empty() => container.clone(),
+        Some(container) => format!("{host}/{container}"),
+        None => host.to_owned(),
+    }
+}
+
+/// An id as words: `killed-itself` becomes `killed itself`.
+pub fn spoken(id: &str) -> String {
+    id.replace(['-', '_'], " ")
+}
+
+/// A text in one line: control characters and runs of white space become one space.
+pub fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
+        if word.is_empty() {
+            continue;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// A text in one line of at most `width` characters, its end replaced by `…`.
+pub fn shorten(text: &str, width: usize) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= width {
+        return line;
+    }
+    let mut out: String = line.chars().take(width.saturating_sub(1)).collect();
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// A text in one line of at most `width` characters, its middle replaced by `…`: a command keeps where
+/// it goes and how it ends.
+pub fn shorten_middle(text: &str, width: usize) -> String {
+    let line = one_line(text);
+    let count = line.chars().count();
+    if count <= width {
+        return line;
+    }
+    let keep = width.saturating_sub(1);
+    let tail = keep / 3;
+    let head: String = line.chars().take(keep - tail).collect();
+    let end: String = line.chars().skip(count - tail).collect();
+    format!("{head}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn belief_has_four_words() {
+        let words: Vec<_> = [0.97, 0.6, 0.3, 0.02].map(belief).to_vec();
+        assert_eq!(words, ["very likely", "likely", "possible", "unlikely"]);
+    }
+
+    #[test]
+    fn a_bar_never_vanishes() {
+        assert_eq!(bar(0.0), "▏");
+        assert_eq!(bar(0.3), "▇▇");
+        assert_eq!(bar(1.0), "▇▇▇▇▇");
+    }
+
+    #[test]
+    fn a_long_command_keeps_both_ends() {
+        assert_eq!(shorten_middle("abcdefghijkl", 7), "abcd…kl");
+        assert_eq!(shorten("one\n  two\tthree", 80), "one two three");
+        assert_eq!(shorten("one two three", 8), "one two…");
+    }
+}
