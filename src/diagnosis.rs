@@ -1,15 +1,94 @@
 //! Diagnosis: what is wrong, how sure, on what evidence, and what to run next.
 //!
 //! Pure. The shapes here are those of the JSON contract (`rec why --json`, `rec next --json`): the
-//! terminal and the pages render the same structs.
+//! terminal and the pages render the same structs. [`diagnose`] makes them: playbooks fire
+//! ([`crate::playbook`]), observations are weighed (`hypotheses`), what several playbooks explain is
+//! shown once (`findings`), consequences hang under their cause (`cascades`), and looks that would tell
+//! more are proposed (`next`, as lines to `paste`).
+
+mod cascades;
+mod findings;
+mod hypotheses;
+pub mod kinds;
+mod next;
+mod paste;
+mod views;
+pub mod words;
 
 use serde::Serialize;
 
 use crate::event::Stream;
 use crate::id::{CommandId, FindingId, SessionId};
 pub use crate::playbook::{Claim, Severity};
+use crate::playbook::{Matches, Playbook};
 use crate::shell::Tri;
 use crate::time::Micros;
+use crate::timeline::Timeline;
+
+/// What a person said of a finding, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Which finding.
+    pub finding: FindingId,
+    /// What was said.
+    pub verdict: Verdict,
+}
+
+/// What a person can say of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is right.
+    Confirmed {
+        /// The hypothesis held to be right, where one was named.
+        hypothesis: Option<String>,
+    },
+    /// It is wrong.
+    Dismissed,
+}
+
+/// Gives bytes of a command's stream as text: command (an index), stream, first byte, one past the last.
+pub type Quotes<'a> = dyn Fn(usize, Stream, u64, u64) -> String + 'a;
+
+/// What a diagnosis is made of, beside the playbooks.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The session, understood.
+    pub timeline: &'a Timeline,
+    /// What people said of its findings, oldest first.
+    pub judgements: &'a [Judgement],
+    /// What was printed.
+    pub quotes: &'a Quotes<'a>,
+    /// Which session.
+    pub session: SessionId,
+    /// Its times are relative: `as_of` is null.
+    pub relative_time: bool,
+}
+
+/// Says what is wrong, how sure that is, on what evidence, and what to run next.
+///
+/// The same playbooks (in any order), timeline and judgements give the same diagnosis.
+pub fn diagnose(playbooks: &[Playbook], sources: Sources<'_>) -> Diagnosis {
+    let matches = crate::playbook::run(playbooks, sources.timeline);
+    from_matches(playbooks, &matches, sources)
+}
+
+/// The same, from what the playbooks found already.
+pub fn from_matches(playbooks: &[Playbook], matches: &Matches, sources: Sources<'_>) -> Diagnosis {
+    let timeline = sources.timeline;
+    let mut drafts = findings::gather(playbooks, matches, sources);
+    cascades::hang(&mut drafts);
+    let postconditions = views::postconditions(sources);
+    let next = next::propose(playbooks, matches, timeline, &mut drafts, &postconditions);
+    Diagnosis {
+        format: FORMAT,
+        session: sources.session,
+        as_of: (!sources.relative_time).then(|| timeline.as_of.rfc3339()),
+        findings: cascades::ordered(drafts),
+        launches: views::launches(sources),
+        postconditions,
+        next,
+    }
+}
 
 /// Format number of the JSON shapes.
 pub const FORMAT: u32 = 1;
@@ -150,6 +229,15 @@ pub struct Finding {
     pub remedy: String,
     /// When its first event happened.
     pub since: Micros,
+}
+
+impl Finding {
+    /// Belief in the likeliest explanation that is known: 1 for a finding without hypotheses.
+    pub fn lead(&self) -> f64 {
+        self.hypotheses
+            .first()
+            .map_or(1.0, |hypothesis| hypothesis.probability)
+    }
 }
 
 /// A launch and where it stands.

@@ -3,7 +3,7 @@
 //! Belief is told in words: the numbers behind them come from words (`usually`, `rarely`) and would
 //! feign precision.
 
-use super::{Claim, Finding, Scope, Status, kinds};
+use super::{Claim, Finding, Scope, Severity, Status, kinds};
 
 /// Cells of a full bar.
 const BAR_CELLS: u8 = 5;
@@ -60,9 +60,20 @@ pub fn finding_mark(finding: &Finding) -> &'static str {
     }
 }
 
+/// A severity in a word.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+        Severity::Critical => "critical",
+    }
+}
+
 /// What stands at the right of a finding's title: how bad it is, or that it is over.
 pub fn finding_state(finding: &Finding) -> String {
-    let severity = finding.severity.name();
+    let severity = severity(finding.severity);
     match finding.status {
         Status::Open if kinds::harmless(&finding.kind) => "healthy".to_owned(),
         Status::Open => severity.to_owned(),
