@@ -82,9 +82,10 @@ fn names(root: &Draft, effect: &Draft) -> bool {
     {
         return false;
     }
-    let named = root.root_of.iter().any(|name| {
-        kinds::matches(name, &effect.finding.kind) || effect.playbooks.contains(name)
-    });
+    let named = root
+        .root_of
+        .iter()
+        .any(|name| kinds::matches(name, &effect.finding.kind) || effect.playbooks.contains(name));
     named
         && root.finding.kind != effect.finding.kind
         && (root.near(effect)
@@ -99,14 +100,22 @@ fn listed(root: &Draft, effect: &Draft) -> bool {
         Some(Reach::Launch) => false,
         Some(Reach::Host) => {
             let other_launch = root.launch.is_some() && effect.launch.is_some();
-            root.same_host(effect)
-                && (!other_launch || effect.finding.since >= root.finding.since)
+            root.same_host(effect) && (!other_launch || effect.finding.since >= root.finding.since)
         }
     }
 }
 
 /// Where a finding stands in the order of the contract, its cause aside.
-fn rank(finding: &Finding) -> (u8, Reverse<Severity>, Reverse<Claim>, Reverse<u64>, Micros, FindingId) {
+fn rank(
+    finding: &Finding,
+) -> (
+    u8,
+    Reverse<Severity>,
+    Reverse<Claim>,
+    Reverse<u64>,
+    Micros,
+    FindingId,
+) {
     let bucket = match finding.status {
         Status::Dismissed => 4,
         _ if kinds::harmless(&finding.kind) => 3,

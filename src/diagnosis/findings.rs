@@ -82,7 +82,9 @@ impl Anchors {
             .entries
             .iter()
             .map(|entry| {
-                let count = counts.entry((entry.command, entry.fact.name())).or_insert(0);
+                let count = counts
+                    .entry((entry.command, entry.fact.name()))
+                    .or_insert(0);
                 *count += 1;
                 *count - 1
             })
@@ -252,7 +254,11 @@ fn hypotheses(
     let said = |rows: Option<&Vec<usize>>| -> Vec<Evidence> {
         let mut out = Vec::new();
         for row in rows.into_iter().flatten() {
-            let Some(seen) = firing.observations.iter().find(|seen| seen.observation == *row) else {
+            let Some(seen) = firing
+                .observations
+                .iter()
+                .find(|seen| seen.observation == *row)
+            else {
                 continue;
             };
             // Many entries may show one thing: the first and the newest are enough.

@@ -302,7 +302,13 @@ const JOINT: usize = 5;
 fn scaled(priors: &[f64]) -> Vec<f64> {
     let usable: Vec<f64> = priors
         .iter()
-        .map(|prior| if prior.is_finite() { prior.max(1e-6) } else { 1e-6 })
+        .map(|prior| {
+            if prior.is_finite() {
+                prior.max(1e-6)
+            } else {
+                1e-6
+            }
+        })
         .collect();
     let sum: f64 = usable.iter().sum();
     usable
@@ -328,7 +334,10 @@ mod tests {
     fn row(likely: &[f64], state: Tri) -> Row {
         Row {
             likely: likely.to_vec(),
-            named: likely.iter().map(|likely| (likely - 0.5).abs() > 1e-9).collect(),
+            named: likely
+                .iter()
+                .map(|likely| (likely - 0.5).abs() > 1e-9)
+                .collect(),
             group: None,
             state,
         }
@@ -410,7 +419,10 @@ mod tests {
         let belief = table.weigh();
         assert_eq!(belief.refuted, [false, true, false]);
         assert_eq!(belief.against[1], [0, 1]);
-        assert!(belief.against[2].is_empty(), "other is not named, so nothing speaks against it");
+        assert!(
+            belief.against[2].is_empty(),
+            "other is not named, so nothing speaks against it"
+        );
     }
 
     #[test]

@@ -211,7 +211,13 @@ const RULES: &[Rule] = &[
         reach: Launch,
     },
     Rule {
-        roots: &["oom.host", "gpu.xid", "gpu.ecc", "net.interface", "net.rdma"],
+        roots: &[
+            "oom.host",
+            "gpu.xid",
+            "gpu.ecc",
+            "net.interface",
+            "net.rdma",
+        ],
         effects: &["nccl.timeout"],
         reach: Host,
     },
@@ -249,7 +255,12 @@ const RULES: &[Rule] = &[
     },
     Rule {
         roots: &["net.dns"],
-        effects: &["net.unreachable", "ssh.transport", "files.missing", "k8s.image_pull"],
+        effects: &[
+            "net.unreachable",
+            "ssh.transport",
+            "files.missing",
+            "k8s.image_pull",
+        ],
         reach: Launch,
     },
     Rule {
@@ -291,7 +302,8 @@ pub(super) fn explains(root: &Finding, effect: &Finding) -> Option<Reach> {
     if root.claim < effect.claim && !APPEARANCES.contains(&effect.kind.as_str()) {
         return None;
     }
-    let named = |patterns: &[&str], kind: &str| patterns.iter().any(|pattern| matches(pattern, kind));
+    let named =
+        |patterns: &[&str], kind: &str| patterns.iter().any(|pattern| matches(pattern, kind));
     RULES
         .iter()
         .filter(|rule| named(rule.roots, &root.kind) && named(rule.effects, &effect.kind))
@@ -305,7 +317,12 @@ mod tests {
 
     #[test]
     fn good_news_is_known_by_its_name() {
-        for kind in ["launch.healthy", "load.slow_healthy", "log.benign_match", "net.ports_benign"] {
+        for kind in [
+            "launch.healthy",
+            "load.slow_healthy",
+            "log.benign_match",
+            "net.ports_benign",
+        ] {
             assert!(harmless(kind), "{kind}");
         }
         assert!(!harmless("load.stalled"));

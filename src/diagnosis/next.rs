@@ -155,7 +155,10 @@ fn of_part(
         if settles.is_empty() && !probe.yields.is_empty() {
             continue; // all that it may show is known
         }
-        let gain = part.table.as_ref().map_or(0.0, |table| table.gain(&settles));
+        let gain = part
+            .table
+            .as_ref()
+            .map_or(0.0, |table| table.gain(&settles));
         let splits = part
             .table
             .as_ref()
@@ -379,7 +382,11 @@ impl Recent {
             for leaf in command.tree.leaves() {
                 let host = host_of(leaf.place.host.as_deref());
                 if !changed.contains(&host) {
-                    ran.insert((host, leaf.place.container.clone(), words::one_line(&leaf.line())));
+                    ran.insert((
+                        host,
+                        leaf.place.container.clone(),
+                        words::one_line(&leaf.line()),
+                    ));
                 }
             }
             for invocation in changing(command) {

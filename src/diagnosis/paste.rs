@@ -24,12 +24,19 @@ const SSH_DROPPED: &str = "fNMT";
 /// Makes the line that runs `line` at its target, pasted where the last command was typed.
 ///
 /// `prefer` are commands (indices) whose way in is taken first: the evidence of the finding.
-pub(super) fn paste(line: &str, target: Target<'_>, timeline: &Timeline, prefer: &[usize]) -> String {
+pub(super) fn paste(
+    line: &str,
+    target: Target<'_>,
+    timeline: &Timeline,
+    prefer: &[usize],
+) -> String {
     let typist = timeline
         .commands
         .last()
         .map_or("", |command| command.host.as_str());
-    let host = target.host.filter(|host| *host != typist && !host.is_empty());
+    let host = target
+        .host
+        .filter(|host| *host != typist && !host.is_empty());
     if (host.is_none() && target.container.is_none()) || goes_elsewhere(line) {
         return line.to_owned();
     }
@@ -51,7 +58,10 @@ pub(super) fn paste(line: &str, target: Target<'_>, timeline: &Timeline, prefer:
         Some(container) => wrap(&[Layer::container(&["docker", "exec", container])], line),
         None => line.to_owned(),
     };
-    match (host, ways.find_map(|command| way_to(&command.tree, host, None))) {
+    match (
+        host,
+        ways.find_map(|command| way_to(&command.tree, host, None)),
+    ) {
         (Some(_), Some(way)) => wrap(&way, &inner),
         (Some(host), None) => wrap(&[Layer::ssh(host)], &inner),
         (None, _) => inner,
@@ -84,7 +94,11 @@ impl Layer {
 
     fn container(words: &[&str]) -> Self {
         Self {
-            prefix: words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+            prefix: words
+                .iter()
+                .map(|word| quote(word))
+                .collect::<Vec<_>>()
+                .join(" "),
             shell_reads: false,
         }
     }
@@ -176,11 +190,17 @@ fn ssh_words(hop: &Invocation) -> Option<Vec<Word>> {
     let mut out = vec![hop.words.first()?.clone()];
     let mut rest = hop.args().iter();
     while let Some(word) = rest.next() {
-        let Some(letters) = word.text.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        let Some(letters) = word
+            .text
+            .strip_prefix('-')
+            .filter(|letters| !letters.is_empty())
+        else {
             out.push(word.clone());
             return Some(out);
         };
-        let own_word = letters.chars().position(|letter| SSH_WITH_WORD.contains(letter));
+        let own_word = letters
+            .chars()
+            .position(|letter| SSH_WITH_WORD.contains(letter));
         match own_word {
             // `-p 22` and `-p22`, `-tp 22`: the option's word is the rest of this one, or the next.
             Some(at) => {
@@ -226,7 +246,11 @@ fn container_words(hop: &Invocation, container: Option<&str>) -> Option<Vec<Word
     let exec = words.iter().position(|word| word.text == "exec");
     let Some(exec) = exec else {
         // `docker run --name X`: entered again by its name.
-        return Some(vec![words.first()?.clone(), literal("exec"), literal(container?)]);
+        return Some(vec![
+            words.first()?.clone(),
+            literal("exec"),
+            literal(container?),
+        ]);
     };
     if hop.program() == "kubectl" || hop.program() == "oc" {
         let end = words.iter().position(|word| word.text == "--")?;
@@ -246,7 +270,12 @@ fn container_words(hop: &Invocation, container: Option<&str>) -> Option<Vec<Word
 fn without_tty(words: &[Word]) -> Vec<Word> {
     words
         .iter()
-        .filter(|word| !matches!(word.text.as_str(), "-t" | "-i" | "-it" | "-ti" | "--tty" | "--stdin"))
+        .filter(|word| {
+            !matches!(
+                word.text.as_str(),
+                "-t" | "-i" | "-it" | "-ti" | "--tty" | "--stdin"
+            )
+        })
         .cloned()
         .collect()
 }
@@ -268,7 +297,10 @@ fn again(word: &Word, typed: bool) -> Option<String> {
 fn is_plain(line: &str) -> bool {
     line.chars()
         .all(|c| c.is_ascii_alphanumeric() || " _@%+=:,./-".contains(c))
-        && !line.split(' ').next().is_some_and(|word| word.contains('='))
+        && !line
+            .split(' ')
+            .next()
+            .is_some_and(|word| word.contains('='))
 }
 
 /// A word for a shell: bare where that is safe, else in single quotes.

@@ -121,9 +121,12 @@ fn target_of(timeline: &Timeline, command: usize) -> Target<'_> {
         .and_then(|command| command.tree.leaves().last())
         .map(|leaf| &leaf.place);
     Target {
-        host: place
-            .and_then(|place| place.host.as_deref())
-            .or_else(|| timeline.commands.get(command).map(|command| command.host.as_str())),
+        host: place.and_then(|place| place.host.as_deref()).or_else(|| {
+            timeline
+                .commands
+                .get(command)
+                .map(|command| command.host.as_str())
+        }),
         container: place.and_then(|place| place.container.as_deref()),
     }
 }
