@@ -6,10 +6,12 @@
 //! every event and field.
 
 mod codec;
+mod content;
 
 use serde::{Deserialize, Serialize};
 
 pub use codec::BadBody;
+pub use content::{CONTENT_MAX_BYTES, ContentKind, NewContent, NewEvent, NewSession, salted_hash};
 
 use crate::id::{CommandId, ContentId, EventId, FindingId, SessionId};
 use crate::time::Micros;
@@ -217,6 +219,15 @@ pub enum Event {
         /// Microseconds since the command's start.
         after_us: i64,
     },
+    /// A command was stopped by a signal, or goes on.
+    CommandStateChanged {
+        /// Which.
+        command: CommandId,
+        /// [`Exit::Stopped`] or [`Exit::Running`].
+        state: Exit,
+        /// Microseconds since the command's start.
+        after_us: i64,
+    },
     /// A command ended.
     CommandEnded {
         /// Which.
@@ -273,12 +284,50 @@ impl Event {
             Self::OutputRecorded { .. } => "output_recorded",
             Self::GapRecorded { .. } => "gap_recorded",
             Self::TerminalResized { .. } => "terminal_resized",
+            Self::CommandStateChanged { .. } => "command_state_changed",
             Self::CommandEnded { .. } => "command_ended",
             Self::NoteAdded { .. } => "note_added",
             Self::FindingConfirmed { .. } => "finding_confirmed",
             Self::FindingDismissed { .. } => "finding_dismissed",
             Self::PostmortemSaved { .. } => "postmortem_saved",
             Self::ContentErased { .. } => "content_erased",
+        }
+    }
+
+    /// The command it is about, where it is about one.
+    pub fn command(&self) -> Option<CommandId> {
+        match self {
+            Self::CommandStarted { command, .. }
+            | Self::OutputRecorded { command, .. }
+            | Self::GapRecorded { command, .. }
+            | Self::TerminalResized { command, .. }
+            | Self::CommandStateChanged { command, .. }
+            | Self::CommandEnded { command, .. } => Some(*command),
+            Self::ContentErased { command, .. } => *command,
+            Self::SessionStarted { .. }
+            | Self::SessionEnded {}
+            | Self::NoteAdded { .. }
+            | Self::FindingConfirmed { .. }
+            | Self::FindingDismissed { .. }
+            | Self::PostmortemSaved { .. } => None,
+        }
+    }
+
+    /// The content it refers to.
+    pub fn contents(&self) -> Vec<&ContentRef> {
+        match self {
+            Self::SessionStarted { title, .. } => title.iter().collect(),
+            Self::CommandStarted { line, .. } => vec![line],
+            Self::OutputRecorded { content, .. } => vec![content],
+            Self::NoteAdded { text } | Self::PostmortemSaved { text } => vec![text],
+            Self::FindingDismissed { because, .. } => vec![because],
+            Self::SessionEnded {}
+            | Self::GapRecorded { .. }
+            | Self::TerminalResized { .. }
+            | Self::CommandStateChanged { .. }
+            | Self::CommandEnded { .. }
+            | Self::FindingConfirmed { .. }
+            | Self::ContentErased { .. } => Vec::new(),
         }
     }
 

@@ -12,5 +12,8 @@ pub mod probe;
 pub mod timeline;
 pub mod playbook;
 pub mod diagnosis;
+pub mod store;
+pub mod import;
+pub mod projection;
 pub mod report;
 pub mod cli;

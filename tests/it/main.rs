@@ -7,4 +7,6 @@
     reason = "a test may stop where it stands"
 )]
 
+mod import;
 mod layers;
+mod store;

@@ -1,0 +1,112 @@
+//! The store: SQLite in one room.
+//!
+//! `events` and `contents` are the record (see `migrations/`); everything else in the database is a
+//! projection of them that [`crate::projection`] writes and `rec rebuild` makes again. Nothing
+//! outside this module speaks SQL, and nothing here decides what a fact or a finding is.
+//!
+//! Every write is one `begin immediate` transaction: a deferred one that starts by reading fails
+//! when another writer was quicker.
+
+mod content;
+mod error;
+mod facts;
+mod find;
+mod fold;
+mod log;
+mod open;
+mod output;
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::SqlitePool;
+use sqlx::{Sqlite, Transaction};
+
+pub use content::StoredContent;
+pub use error::StoreError;
+pub use facts::{NewReading, ReadCommand, StoredReading};
+pub use find::FoundCommand;
+pub use fold::{Change, CommandBegan};
+pub use log::{Appended, Spooled};
+pub use open::make_private_dir;
+pub use output::{Piece, Streams};
+pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};
+
+/// An open database.
+#[derive(Debug, Clone)]
+pub struct Store {
+    home: PathBuf,
+    path: PathBuf,
+    pool: SqlitePool,
+    read_only: bool,
+}
+
+impl Store {
+    fn new(home: &Path, path: PathBuf, pool: SqlitePool, read_only: bool) -> Self {
+        Self {
+            home: home.to_owned(),
+            path,
+            pool,
+            read_only,
+        }
+    }
+
+    /// The folder it is in.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It was opened for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Closes it. Without this the next process has the log beside the database to read first.
+    pub async fn close(self) {
+        self.pool.close().await;
+    }
+
+    fn error(&self, error: sqlx::Error) -> StoreError {
+        StoreError::of(&self.path, error)
+    }
+
+    /// Begins a transaction that writes.
+    async fn write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+        if self.read_only {
+            return Err(StoreError::ReadOnly {
+                path: self.path.clone(),
+            });
+        }
+        self.pool
+            .begin_with("begin immediate")
+            .await
+            .map_err(|error| self.error(error))
+    }
+
+    /// The last event's place in the log; 0 when it is empty.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn head(&self) -> Result<i64, StoreError> {
+        sqlx::query_scalar("select coalesce(max(seq), 0) from events")
+            .fetch_one(&self.pool)
+            .await
+            .map_err(|error| self.error(error))
+    }
+}
+
+/// Runs a future to its end on this thread: the rim between a command line and the store.
+///
+/// # Errors
+/// When the system gives no resources for a runtime.
+pub fn block_on<F: Future>(future: F) -> std::io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(future))
+}

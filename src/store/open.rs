@@ -1,0 +1,264 @@
+//! Opening the database: made under a lock, brought up to date under a lock, refused when newer.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{Access, FlockOperation, flock};
+use sqlx::ConnectOptions;
+use sqlx::Connection;
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+
+use super::{Store, StoreError};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// How long a writer waits for another one before it gives up.
+const BUSY: Duration = Duration::from_secs(20);
+/// Connections at most: one writes, the others read beside it.
+const CONNECTIONS: u32 = 4;
+
+/// The newest database version this program knows.
+pub(super) fn known_version() -> i64 {
+    MIGRATIONS
+        .iter()
+        .map(|migration| migration.version)
+        .max()
+        .unwrap_or(0)
+}
+
+impl Store {
+    /// Opens the database in `home`, making both where they are missing.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or the database is newer, foreign or damaged.
+    pub async fn open(home: &Path) -> Result<Self, StoreError> {
+        make_private_dir(home)?;
+        let path = database_path(home);
+        let pool = match open_current(home, &path).await? {
+            Some(pool) => pool,
+            None => {
+                migrate(home, &path).await?;
+                pool(options(&path))
+            }
+        };
+        Ok(Self::new(home, path, pool, false))
+    }
+
+    /// Opens the database in `home` for reading only; nothing is made or changed.
+    ///
+    /// # Errors
+    /// When there is none, or it is of another version, foreign or damaged.
+    pub async fn open_read(home: &Path) -> Result<Self, StoreError> {
+        let path = database_path(home);
+        if !path.exists() {
+            return Err(StoreError::Missing { path });
+        }
+        // A database that nobody can write to and that has no log beside it can only be opened as
+        // one that does not change.
+        let wal = PathBuf::from(format!("{}-wal", path.display()));
+        let quiet = fs::metadata(&wal).map_or(true, |meta| meta.len() == 0);
+        let writable = rustix::fs::access(home, Access::WRITE_OK).is_ok();
+        let options = options(&path)
+            .read_only(true)
+            .create_if_missing(false)
+            .immutable(quiet && !writable);
+        let pool = pool(options);
+        match pool_version(&path, &pool).await? {
+            0 => Err(StoreError::Missing { path }),
+            found if found > known_version() => Err(newer(path, found)),
+            found if found < known_version() => Err(StoreError::ReadOnly { path }),
+            _ => Ok(Self::new(home, path, pool, true)),
+        }
+    }
+
+    /// Opens the database for writing where that can be, else for reading only.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::open_read`].
+    pub async fn open_any(home: &Path) -> Result<Self, StoreError> {
+        match Self::open(home).await {
+            Err(error) if error.is_read_only() => {
+                Self::open_read(home).await.map_err(|second| match second {
+                    StoreError::Missing { .. } => error,
+                    second => second,
+                })
+            }
+            result => result,
+        }
+    }
+}
+
+fn database_path(home: &Path) -> PathBuf {
+    home.join("rec.db")
+}
+
+/// Makes a folder that only its owner can enter, with the folders above it.
+///
+/// # Errors
+/// When the system refuses.
+pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|source| StoreError::Unwritable {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(false)
+        .busy_timeout(BUSY)
+        // The spool is the record until its events are committed, and it is deleted only after
+        // that: a commit lost with the machine's power must not be the only copy.
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .pragma("recursive_triggers", "on")
+        .pragma("secure_delete", "on")
+        .pragma("trusted_schema", "off")
+        .pragma("cache_size", "-16384")
+        .disable_statement_logging()
+}
+
+fn pool(options: SqliteConnectOptions) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .test_before_acquire(false)
+        .acquire_timeout(BUSY)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_lazy_with(options)
+}
+
+async fn pool_version(path: &Path, pool: &SqlitePool) -> Result<i64, StoreError> {
+    let mut connection = pool
+        .acquire()
+        .await
+        .map_err(|error| StoreError::of(path, error))?;
+    user_version(path, &mut connection).await
+}
+
+async fn user_version(path: &Path, connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    sqlx::query_scalar("pragma user_version")
+        .fetch_one(connection)
+        .await
+        .map_err(|error| StoreError::of(path, error))
+}
+
+fn newer(path: PathBuf, found: i64) -> StoreError {
+    StoreError::Newer {
+        path,
+        found,
+        known: known_version(),
+    }
+}
+
+/// Opens an existing database that is up to date; `None` when it has to be made or migrated.
+async fn open_current(home: &Path, path: &Path) -> Result<Option<SqlitePool>, StoreError> {
+    rustix::fs::access(home, Access::WRITE_OK).map_err(|error| StoreError::Unwritable {
+        path: home.to_owned(),
+        source: error.into(),
+    })?;
+    match fs::metadata(path) {
+        Ok(meta) if meta.len() > 0 => {}
+        _ => return Ok(None),
+    }
+    // Asked of the system rather than of SQLite, whose words for it say less.
+    OpenOptions::new()
+        .read(true)
+        .append(true)
+        .open(path)
+        .map_err(|source| StoreError::Unwritable {
+            path: path.to_owned(),
+            source,
+        })?;
+    let pool = pool(options(path));
+    let found = pool_version(path, &pool).await?;
+    if found == known_version() {
+        return Ok(Some(pool));
+    }
+    pool.close().await;
+    if found > known_version() {
+        return Err(newer(path.to_owned(), found));
+    }
+    Ok(None)
+}
+
+/// Makes the database or brings it up to date, while no other process does the same.
+async fn migrate(home: &Path, path: &Path) -> Result<(), StoreError> {
+    let unwritable = |source| StoreError::Unwritable {
+        path: home.to_owned(),
+        source,
+    };
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(home.join("migrate.lock"))
+        .map_err(unwritable)?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
+
+    // Made by hand, so that it is never readable by others, not even for a moment.
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(unwritable)?;
+    let options = options(path).journal_mode(SqliteJournalMode::Wal);
+    let mut connection = options
+        .connect()
+        .await
+        .map_err(|error| StoreError::of(path, error))?;
+    let found = user_version(path, &mut connection).await?;
+    if found > known_version() {
+        return Err(newer(path.to_owned(), found));
+    }
+    if found == 0 && has_tables(path, &mut connection).await? {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    if found < known_version() {
+        MIGRATIONS
+            .run(&mut connection)
+            .await
+            .map_err(|error| match error {
+                sqlx::migrate::MigrateError::Execute(error)
+                | sqlx::migrate::MigrateError::ExecuteMigration(error, _) => {
+                    StoreError::of(path, error)
+                }
+                other => StoreError::of(path, sqlx::Error::Migrate(Box::new(other))),
+            })?;
+    }
+    connection
+        .close()
+        .await
+        .map_err(|error| StoreError::of(path, error))?;
+    // SQLite makes its log beside the database with the database's own mode; a database that was
+    // made under another umask is put right here.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(unwritable)?;
+    Ok(())
+}
+
+async fn has_tables(path: &Path, connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    sqlx::query_scalar(
+        "select exists (select 1 from sqlite_schema where name not like '\\_sqlx%' escape '\\'
+            and name not like 'sqlite\\_%' escape '\\')",
+    )
+    .fetch_one(connection)
+    .await
+    .map_err(|error| StoreError::of(path, error))
+}

@@ -1,0 +1,388 @@
+//! The store: the log is never changed, opens safely however many come first, and says what is wrong.
+
+use std::path::Path;
+
+use casebook::event::{ContentKind, Event, Exit, NewContent, NewEvent, Stream};
+use casebook::id::{CommandId, SessionId};
+use casebook::projection::{self, fold};
+use casebook::store::{Page, Store, StoreError, block_on};
+use casebook::time::Micros;
+use sqlx::{Connection, SqliteConnection};
+
+/// Runs a test against a fresh store.
+fn with_store<F>(test: impl FnOnce(Store) -> F) -> tempfile::TempDir
+where
+    F: Future<Output = Result<(), StoreError>>,
+{
+    let home = tempfile::tempdir().unwrap();
+    block_on(async {
+        let store = Store::open(home.path()).await?;
+        test(store.clone()).await?;
+        store.close().await;
+        Ok::<_, StoreError>(())
+    })
+    .unwrap()
+    .unwrap();
+    home
+}
+
+async fn raw(home: &Path) -> SqliteConnection {
+    let url = format!("sqlite://{}", home.join("rec.db").display());
+    SqliteConnection::connect(&url).await.unwrap()
+}
+
+struct Ran {
+    number: u32,
+    line: &'static str,
+    stdout: &'static [u8],
+    at: i64,
+}
+
+fn ran(run: &Ran) -> (CommandId, Vec<NewEvent>) {
+    let command = CommandId::new();
+    let line = NewContent::new(ContentKind::Line, run.line);
+    let output = NewContent::new(ContentKind::Output, run.stdout);
+    let events = vec![
+        NewEvent {
+            at: Micros(run.at),
+            event: Event::CommandStarted {
+                command,
+                number: run.number,
+                line: line.reference(),
+                cwd: Some("/root".to_owned()),
+                host: "laptop".to_owned(),
+                user: None,
+                terminals: None,
+                parent: None,
+                recorder: "test".to_owned(),
+            },
+            contents: vec![line],
+        },
+        NewEvent {
+            at: Micros(run.at + 10),
+            event: Event::OutputRecorded {
+                command,
+                stream: Stream::Stdout,
+                offset_bytes: 0,
+                content: output.reference(),
+                chunks: Vec::new(),
+            },
+            contents: vec![output],
+        },
+        NewEvent::bare(
+            Micros(run.at + 20),
+            Event::CommandEnded {
+                command,
+                exit: Exit::Code(0),
+                duration_us: Some(20),
+            },
+        ),
+    ];
+    (command, events)
+}
+
+const FIRST: Ran = Ran {
+    number: 1,
+    line: "pgrep -fa server",
+    stdout: b"one\n",
+    at: 1_000,
+};
+const SECOND: Ran = Ran {
+    number: 2,
+    line: "tail x.log",
+    stdout: b"two\n",
+    at: 2_000,
+};
+
+#[test]
+fn i1_events_cannot_be_changed_deleted_or_replaced() {
+    let home = with_store(async |store| {
+        store.append(SessionId::new(), ran(&FIRST).1, None).await?;
+        Ok(())
+    });
+    block_on(async {
+        let mut raw = raw(home.path()).await;
+        for attempt in [
+            "update events set at_us = 0",
+            "delete from events",
+            "insert or replace into events
+                 (seq, id, session, session_version, kind, version, at_us, body, prev_hash, hash)
+             select 1, 'e', 's', 1, kind, version, 0, '{}', prev_hash, hash from events limit 1",
+            "insert or replace into events
+                 (id, session, session_version, kind, version, at_us, body, prev_hash, hash)
+             select id, 's', 1, kind, version, 0, '{}', prev_hash, hash from events limit 1",
+            "insert or replace into events
+                 (id, session, session_version, kind, version, at_us, body, prev_hash, hash)
+             select 'e', session, 1, kind, version, 0, '{}', prev_hash, hash from events limit 1",
+            "update contents set bytes = null, salt = null, codec = 'erased'",
+            "update contents set bytes = x'00'",
+            "delete from contents",
+            "insert or replace into contents (id, kind, len_bytes, codec, salt, bytes)
+             select id, kind, 0, 'raw', x'00', x'' from contents limit 1",
+        ] {
+            let refused = sqlx::query(attempt).execute(&mut raw).await.unwrap_err();
+            let words = refused.to_string();
+            assert!(
+                words.contains("never") || words.contains("only ever"),
+                "{attempt}: {words}"
+            );
+        }
+        let events: i64 = sqlx::query_scalar("select count(*) from events")
+            .fetch_one(&mut raw)
+            .await
+            .unwrap();
+        assert_eq!(events, 4);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_session_begins_with_an_event_that_says_so() {
+    with_store(async |store| {
+        let session = SessionId::new();
+        let appended = store.append(session, ran(&FIRST).1, None).await?;
+        assert!(appended.session_began);
+        let events = store.load_session(session).await?;
+        assert!(matches!(
+            events[0].event,
+            Event::SessionStarted {
+                automatic: true,
+                ..
+            }
+        ));
+        assert_eq!(events.len(), 4);
+        let versions: Vec<i64> = events.iter().map(|event| event.session_version).collect();
+        assert_eq!(versions, [1, 2, 3, 4]);
+        let again = Event::SessionStarted {
+            title: None,
+            automatic: false,
+            relative_time: false,
+        };
+        let refused = store
+            .append(session, vec![NewEvent::bare(Micros(0), again)], None)
+            .await;
+        assert!(matches!(refused, Err(StoreError::Exists { .. })));
+        Ok(())
+    });
+}
+
+#[test]
+fn people_name_things_by_id_prefix_number_and_last() {
+    with_store(async |store| {
+        assert!(matches!(
+            store.find_session("last").await,
+            Err(StoreError::Empty { .. })
+        ));
+        let (one, two) = (SessionId::new(), SessionId::new());
+        let (first, events) = ran(&FIRST);
+        store.append(one, events, None).await?;
+        let (second, events) = ran(&SECOND);
+        store.append(one, events, None).await?;
+        store.append(two, ran(&FIRST).1, None).await?;
+
+        assert_eq!(store.find_session("last").await?, two);
+        for text in [one.to_string(), one.short(), one.short()[2..].to_owned()] {
+            assert_eq!(store.find_session(&text).await?, one);
+        }
+        assert!(matches!(
+            store.find_session("s-").await,
+            Err(StoreError::Ambiguous { .. })
+        ));
+        assert!(matches!(
+            store.find_session("s-iii").await,
+            Err(StoreError::NotFound { .. })
+        ));
+        for text in [first.to_string(), first.short(), "1".to_owned(), "#1".to_owned()] {
+            assert_eq!(store.find_command(one, &text).await?.id, first);
+        }
+        let last = store.find_command(one, "last").await?;
+        assert_eq!((last.id, last.number, last.session), (second, 2, one));
+        assert!(matches!(
+            store.find_command(one, "3").await,
+            Err(StoreError::NotFound { .. })
+        ));
+        assert!(matches!(
+            store.find_finding("f-0").await,
+            Err(StoreError::NotFound { .. })
+        ));
+        Ok(())
+    });
+}
+
+#[test]
+fn output_comes_back_as_it_was_whole_and_in_part() {
+    with_store(async |store| {
+        let session = SessionId::new();
+        let (command, mut events) = ran(&FIRST);
+        let long: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        let more = NewContent::new(ContentKind::Output, long.clone());
+        events.push(NewEvent {
+            at: Micros(1_050),
+            event: Event::OutputRecorded {
+                command,
+                stream: Stream::Stdout,
+                offset_bytes: 4,
+                content: more.reference(),
+                chunks: Vec::new(),
+            },
+            contents: vec![more],
+        });
+        store.append(session, events, None).await?;
+        let whole = store.output(command, Stream::Stdout).await?;
+        assert_eq!(&whole[..4], b"one\n");
+        assert_eq!(whole[4..], long);
+        assert_eq!(store.output(command, Stream::Tty).await?, b"");
+        let some = store.output_range(command, Stream::Stdout, 2, 12).await?;
+        assert_eq!(some, whole[2..12]);
+        let end = store.stream_end(command, Stream::Stdout).await?;
+        assert_eq!(end, whole.len() as u64);
+        fold::catch_up(&store).await?;
+        let rows = store.commands(session, Page::ALL).await?;
+        assert_eq!(rows[0].stdout_bytes, end);
+        Ok(())
+    });
+}
+
+#[test]
+fn every_list_answers_on_a_fresh_database() {
+    with_store(async |store| {
+        let nobody = SessionId::new();
+        assert_eq!(store.head().await?, 0);
+        assert!(store.sessions(Page::ALL).await?.is_empty());
+        assert_eq!(store.session_count().await?, 0);
+        assert!(store.session_row(nobody).await?.is_none());
+        assert!(store.commands(nobody, Page::ALL).await?.is_empty());
+        assert!(store.command_rows(&[CommandId::new()]).await?.is_empty());
+        assert!(store.notes(nobody).await?.is_empty());
+        assert!(store.judgements(nobody).await?.is_empty());
+        assert!(store.all_judgements().await?.is_empty());
+        assert!(store.facts(nobody).await?.is_empty());
+        assert!(store.reading(CommandId::new()).await?.facts.is_empty());
+        assert!(store.unread_commands(nobody, "r").await?.is_empty());
+        assert!(store.load_command(CommandId::new()).await?.is_empty());
+        assert!(store.ingested("x").await?.is_none());
+        assert!(matches!(
+            projection::session(&store, nobody).await,
+            Err(StoreError::NotFound { .. })
+        ));
+        assert!(matches!(
+            projection::session_from_log(&store, nobody).await,
+            Err(StoreError::NotFound { .. })
+        ));
+        Ok(())
+    });
+}
+
+#[test]
+fn many_open_first_and_append_at_once_and_all_is_there() {
+    let home = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                block_on(async {
+                    let store = Store::open(home.path()).await.unwrap();
+                    for _ in 0..5 {
+                        let session = SessionId::new();
+                        store.append(session, ran(&FIRST).1, None).await.unwrap();
+                    }
+                    store.close().await;
+                })
+                .unwrap();
+            });
+        }
+    });
+    block_on(async {
+        let store = Store::open(home.path()).await.unwrap();
+        assert_eq!(store.head().await.unwrap(), 20 * 5 * 4);
+        fold::catch_up(&store).await.unwrap();
+        assert_eq!(store.session_count().await.unwrap(), 100);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_refused_in_one_clear_sentence() {
+    let open = |home: &Path| {
+        block_on(async {
+            let store = Store::open(home).await?;
+            store.head().await
+        })
+        .unwrap()
+        .unwrap_err()
+    };
+    let home = with_store(async |_| Ok(()));
+    block_on(async {
+        sqlx::query("pragma user_version = 99")
+            .execute(&mut raw(home.path()).await)
+            .await
+            .unwrap();
+    })
+    .unwrap();
+    let error = open(home.path());
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
+    assert!(error.to_string().contains("newer version of rec"));
+
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("rec.db"), "this is no database, it is a letter").unwrap();
+    assert!(matches!(open(other.path()), StoreError::Foreign { .. }));
+
+    let theirs = tempfile::tempdir().unwrap();
+    block_on(async {
+        let url = format!("sqlite://{}?mode=rwc", theirs.path().join("rec.db").display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("create table cats (name text)")
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        connection.close().await.unwrap();
+    })
+    .unwrap();
+    assert!(matches!(open(theirs.path()), StoreError::Foreign { .. }));
+
+    let file = tempfile::NamedTempFile::new().unwrap();
+    assert!(matches!(
+        open(&file.path().join("home")),
+        StoreError::Unwritable { .. }
+    ));
+    let nothing = tempfile::tempdir().unwrap();
+    let missing = block_on(Store::open_read(nothing.path())).unwrap();
+    assert!(matches!(missing, Err(StoreError::Missing { .. })));
+}
+
+#[test]
+fn a_store_opened_for_reading_reads_and_refuses_to_write() {
+    let home = with_store(async |store| {
+        store.append(SessionId::new(), ran(&FIRST).1, None).await?;
+        Ok(())
+    });
+    block_on(async {
+        let store = Store::open_read(home.path()).await.unwrap();
+        assert_eq!(store.head().await.unwrap(), 4);
+        let session = store.find_session("last").await.unwrap();
+        assert!(projection::session_from_log(&store, session).await.is_ok());
+        let refused = store.append(session, Vec::new(), None).await;
+        assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
+    })
+    .unwrap();
+}
+
+#[test]
+fn files_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let outer = tempfile::tempdir().unwrap();
+    let home = outer.path().join("a/home");
+    block_on(async {
+        let store = Store::open(&home).await.unwrap();
+        store
+            .append(SessionId::new(), ran(&FIRST).1, None)
+            .await
+            .unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&home), 0o700);
+        for file in home.read_dir().unwrap() {
+            let path = file.unwrap().path();
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        }
+    })
+    .unwrap();
+}
