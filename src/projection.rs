@@ -9,5 +9,6 @@ pub mod facts;
 pub mod fold;
 pub mod rebuild;
 pub mod view;
+pub mod judge;
 
 pub use view::{Detail, SessionView, session, session_from_log};

@@ -1,0 +1,211 @@
+//! `rec show`: a command with its output, facts, complaints and unclaimed lines.
+
+use serde_json::{Value, json};
+
+use crate::cmd::paint::{Paint, exit_mark, exit_style, size};
+use crate::diagnosis::words::shorten;
+use crate::event::Stream;
+use crate::fact::Observed;
+use crate::fact::value::Value as FieldValue;
+use crate::id::SessionId;
+use crate::probe::Reading;
+use crate::time::human_duration;
+use crate::timeline::Command;
+
+/// Lines of output shown before the middle is left out.
+const SHOWN_LINES: usize = 60;
+
+/// What is shown of a command.
+pub struct Shown<'a> {
+    /// The command.
+    pub command: &'a Command,
+    /// Its session.
+    pub session: SessionId,
+    /// The session's times are relative.
+    pub relative: bool,
+    /// Its output, read anew.
+    pub reading: &'a Reading,
+    /// Its streams.
+    pub streams: &'a [(Stream, Vec<u8>)],
+    /// Bytes that are not on record.
+    pub gap_bytes: u64,
+}
+
+/// The JSON of the contract.
+pub fn to_json(shown: &Shown<'_>) -> Value {
+    let command = shown.command;
+    let invocations: Vec<Value> = command
+        .tree
+        .invocations
+        .iter()
+        .map(|invocation| {
+            json!({
+                "index": invocation.index,
+                "parent": invocation.parent,
+                "hop": invocation.hop,
+                "target_host": invocation.place.host.as_deref().unwrap_or(&command.host),
+                "user": invocation.place.user,
+                "container": invocation.place.container,
+                "words": invocation.words.iter().map(|word| &word.text).collect::<Vec<_>>(),
+                "background": invocation.background,
+                "condition": invocation.condition,
+                "redirects": invocation.redirects,
+            })
+        })
+        .collect();
+    let facts: Vec<Value> =
+        shown.reading.facts.iter().map(|observed| fact_json(observed, &command.host)).collect();
+    let complaints: Vec<Value> = shown
+        .reading
+        .complaints
+        .iter()
+        .map(|(stream, complaint)| {
+            json!({"stream": stream, "from": complaint.from, "to": complaint.to, "text": complaint.text})
+        })
+        .chain(command.tree.complaints.iter().map(|complaint| {
+            json!({"stream": null, "from": complaint.from, "to": complaint.to, "text": complaint.text})
+        }))
+        .collect();
+    json!({
+        "format": crate::diagnosis::FORMAT,
+        "command_id": command.id,
+        "number": command.number,
+        "session": shown.session,
+        "at": super::timeline::at(command.at, shown.relative),
+        "host": command.host,
+        "target_host": command.target_host(),
+        "line": command.line,
+        "exit": command.exit,
+        "duration_ms": command.took_s.map(|seconds| (seconds * 1e6).round() / 1e3),
+        "invocations": invocations,
+        "facts": facts,
+        "complaints": complaints,
+        "unclaimed": shown.reading.unclaimed,
+        "gap_bytes": shown.gap_bytes,
+    })
+}
+
+fn fact_json(observed: &Observed, typed_on: &str) -> Value {
+    let mut value = serde_json::to_value(&observed.fact).unwrap_or(Value::Null);
+    if let Some(object) = value.as_object_mut() {
+        let host = observed.place.host.as_deref().unwrap_or(typed_on);
+        object.insert("target_host".to_owned(), json!(host));
+        object.insert("invocation".to_owned(), json!(observed.invocation));
+        object.insert("stream".to_owned(), json!(observed.stream));
+        object.insert("from".to_owned(), json!(observed.from));
+        object.insert("to".to_owned(), json!(observed.to));
+    }
+    value
+}
+
+/// The command as the terminal shows it.
+pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
+    let command = shown.command;
+    let took = command.took_s.map(human_duration).unwrap_or_default();
+    let when = if shown.relative { String::new() } else { format!("  {}", paint.day(command.at)) };
+    let mut out = format!(
+        "{}  {}{}  {}  {}\n",
+        paint.bold(&format!("#{}", command.number)),
+        command.target_host(),
+        paint.dim(&when),
+        paint.style(exit_style(command.exit), &exit_mark(command.exit)),
+        paint.dim(&took)
+    );
+    for line in command.line.lines() {
+        out.push_str(&format!("    {line}\n"));
+    }
+    for (stream, bytes) in shown.streams {
+        if bytes.is_empty() {
+            continue;
+        }
+        let heading = format!("{}  {}", stream.name(), size(bytes.len() as u64));
+        out.push_str(&format!("\n  {}\n", paint.dim(&heading)));
+        out.push_str(&output(bytes, *stream, shown, paint));
+    }
+    if shown.gap_bytes > 0 {
+        let text = format!("{} not on record", size(shown.gap_bytes));
+        out.push_str(&format!("\n  {}\n", paint.style("33", &text)));
+    }
+    if !shown.reading.facts.is_empty() {
+        out.push_str(&format!("\n  {}\n", paint.dim("facts")));
+        for observed in &shown.reading.facts {
+            out.push_str(&fact_row(observed, shown, paint));
+        }
+    }
+    for complaint in &command.tree.complaints {
+        out.push_str(&format!("\n  ? the line: {}\n", complaint.text));
+    }
+    for (stream, complaint) in &shown.reading.complaints {
+        out.push_str(&format!("\n  ? {}: {}\n", stream.name(), complaint.text));
+    }
+    if !shown.reading.unclaimed.is_empty() {
+        let count = shown.reading.unclaimed.len();
+        let text = format!("{count} part(s) of the output belong to no look that is known");
+        out.push_str(&format!("\n  {}\n", paint.dim(&text)));
+    }
+    out
+}
+
+fn output(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String {
+    let lines = crate::text::lines(bytes);
+    let mut out = String::new();
+    let hidden = lines.len().saturating_sub(SHOWN_LINES);
+    let head = if hidden > 0 { SHOWN_LINES / 3 } else { lines.len() };
+    for (place, line) in lines.iter().enumerate() {
+        if hidden > 0 && place == head {
+            let all = format!("rec show {} --{}", shown.command.number, stream.name());
+            let note = format!("… {hidden} lines more: {all}");
+            out.push_str(&format!("    {}\n", paint.dim(&note)));
+        }
+        if hidden > 0 && place >= head && place < head + hidden {
+            continue;
+        }
+        out.push_str(&format!("    {}\n", line.text));
+    }
+    out
+}
+
+fn fact_row(observed: &Observed, shown: &Shown<'_>, paint: Paint) -> String {
+    let fact = &observed.fact;
+    let fields = crate::fact::fact_type(fact.name()).map(|ty| ty.fields).unwrap_or_default();
+    let told: Vec<String> = fields
+        .iter()
+        .filter_map(|field| {
+            let text = match fact.get(field.name)? {
+                FieldValue::Unknown | FieldValue::Null => return None,
+                FieldValue::Bool(false) => return None,
+                FieldValue::Bool(true) => field.name.to_owned(),
+                FieldValue::Int(number) => format!("{} {number}", field.name),
+                FieldValue::Float(number) => format!("{} {number:.2}", field.name),
+                FieldValue::Text(text) if text.is_empty() || text == "unknown" => return None,
+                FieldValue::Text(text) => format!("{} {}", field.name, shorten(&text, 60)),
+                FieldValue::List(items) if items.is_empty() => return None,
+                FieldValue::List(items) => format!("{} × {}", field.name, items.len()),
+            };
+            Some(text)
+        })
+        .collect();
+    let from = lines_of(observed, shown);
+    let room = paint.width.saturating_sub(24 + from.len()).max(30);
+    format!(
+        "    {}  {}  {}\n",
+        crate::cmd::paint::pad(fact.name(), 16),
+        shorten(&told.join(" · "), room),
+        paint.dim(&from)
+    )
+}
+
+/// The lines of the stream that a fact came from, counted from 1.
+fn lines_of(observed: &Observed, shown: &Shown<'_>) -> String {
+    let Some(stream) = observed.stream else { return String::new() };
+    let Some((_, bytes)) = shown.streams.iter().find(|(name, _)| *name == stream) else {
+        return String::new();
+    };
+    let line_at = |offset: u64| {
+        let end = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        bytes[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+    };
+    let (first, last) = (line_at(observed.from), line_at(observed.to.saturating_sub(1).max(observed.from)));
+    let place = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
+    if stream == Stream::Stdout { place } else { format!("{} {place}", stream.name()) }
+}
