@@ -10,5 +10,6 @@ pub mod fold;
 pub mod rebuild;
 pub mod view;
 pub mod judge;
+pub mod postmortem;
 
 pub use view::{Detail, SessionView, session, session_from_log};
