@@ -11,6 +11,7 @@ use super::paste::{Target, paste};
 use super::{PostconditionView, Severity, Status, Suggestion, kinds, words};
 use crate::id::FindingId;
 use crate::playbook::{self, Matches, Playbook, ProbeSpec, ScopeKey, render};
+use crate::shell;
 use crate::timeline::{Command, Met, Timeline};
 
 /// Suggestions over all findings.
@@ -147,9 +148,10 @@ fn of_part(
                     .position(|observation| observation.id == *name)
             })
             .filter(|index| {
-                firing.observations.iter().all(|seen| {
-                    seen.observation != *index || seen.state == crate::shell::Tri::Unknown
-                })
+                firing
+                    .observations
+                    .iter()
+                    .all(|seen| seen.observation != *index || seen.state == shell::Tri::Unknown)
             })
             .collect();
         if settles.is_empty() && !probe.yields.is_empty() {
@@ -418,8 +420,8 @@ fn changing(command: &Command) -> impl Iterator<Item = usize> {
 
 /// The simple commands of a line, each in one spelling.
 fn leaf_lines(line: &str) -> Vec<String> {
-    line.split([';', '|', '&', '\n'])
-        .map(words::one_line)
-        .filter(|leaf| !leaf.is_empty())
+    shell::parse(line)
+        .leaves()
+        .map(|leaf| words::one_line(&leaf.line()))
         .collect()
 }

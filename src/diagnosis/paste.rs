@@ -4,7 +4,7 @@
 //! with port, user and key, its `docker exec`. Words of recorded commands are quoted anew; what cannot
 //! be repeated safely (a substitution, a masked secret) is not, and a plain `ssh HOST` stands instead.
 
-use crate::shell::{HopKind, Invocation, Tree, Word};
+use crate::shell::{self, HopKind, Invocation, Tree, Word};
 use crate::timeline::{Command, Timeline};
 
 /// Where a look runs.
@@ -34,10 +34,13 @@ pub(super) fn paste(
         .commands
         .last()
         .map_or("", |command| command.host.as_str());
+    let own = shell::parse(line);
+    let names = |hop: HopKind| own.invocations.iter().any(|own| own.hop == Some(hop));
     let host = target
         .host
         .filter(|host| *host != typist && !host.is_empty());
-    if (host.is_none() && target.container.is_none()) || goes_elsewhere(line) {
+    let container = target.container.filter(|_| !names(HopKind::Container));
+    if (host.is_none() && container.is_none()) || names(HopKind::Ssh) {
         return line.to_owned();
     }
     let same_desk = |command: &&Command| command.host == typist;
@@ -50,11 +53,11 @@ pub(super) fn paste(
         .filter(same_desk);
     if let Some(way) = ways
         .clone()
-        .find_map(|command| way_to(&command.tree, host, target.container))
+        .find_map(|command| way_to(&command.tree, host, container))
     {
         return wrap(&way, line);
     }
-    let inner = match target.container {
+    let inner = match container {
         Some(container) => wrap(&[Layer::container(&["docker", "exec", container])], line),
         None => line.to_owned(),
     };
@@ -68,27 +71,31 @@ pub(super) fn paste(
     }
 }
 
-/// The line names its own way already.
-fn goes_elsewhere(line: &str) -> bool {
-    ["ssh ", "docker exec ", "podman exec ", "kubectl exec "]
-        .iter()
-        .any(|start| line.trim_start().starts_with(start))
-}
-
 /// One hop of a way: the words before the text it carries.
 #[derive(Debug, Clone, PartialEq)]
 struct Layer {
     /// Words as typed again, quoted already.
     prefix: String,
-    /// The text is one word that a shell reads there (ssh); else it is the words themselves.
-    shell_reads: bool,
+    /// How it takes what it carries.
+    takes: Takes,
+}
+
+/// How a hop takes what it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// One word, which a shell reads there (ssh).
+    Text,
+    /// The words of a program (docker exec).
+    Words,
+    /// The words of the next hop (sudo).
+    Hop,
 }
 
 impl Layer {
     fn ssh(host: &str) -> Self {
         Self {
             prefix: format!("ssh {}", quote(host)),
-            shell_reads: true,
+            takes: Takes::Text,
         }
     }
 
@@ -99,7 +106,7 @@ impl Layer {
                 .map(|word| quote(word))
                 .collect::<Vec<_>>()
                 .join(" "),
-            shell_reads: false,
+            takes: Takes::Words,
         }
     }
 }
@@ -108,12 +115,12 @@ impl Layer {
 fn wrap(way: &[Layer], line: &str) -> String {
     let mut text = line.to_owned();
     for layer in way.iter().rev() {
-        text = if layer.shell_reads {
-            format!("{} {}", layer.prefix, quote_text(&text))
-        } else if is_plain(&text) {
-            format!("{} {text}", layer.prefix)
-        } else {
-            format!("{} sh -c {}", layer.prefix, quote_text(&text))
+        text = match layer.takes {
+            Takes::Text => format!("{} {}", layer.prefix, quote_text(&text)),
+            Takes::Words if !is_plain(&text) => {
+                format!("{} sh -c {}", layer.prefix, quote_text(&text))
+            }
+            Takes::Words | Takes::Hop => format!("{} {text}", layer.prefix),
         };
     }
     text
@@ -167,19 +174,19 @@ fn layer(hop: &Invocation, typed: bool, container: Option<&str>) -> Option<Optio
             prefix.push_str(&words(&ssh_words(hop)?)?);
             Some(Some(Layer {
                 prefix,
-                shell_reads: true,
+                takes: Takes::Text,
             }))
         }
         Some(HopKind::Container) => {
             prefix.push_str(&words(&container_words(hop, container)?)?);
             Some(Some(Layer {
                 prefix,
-                shell_reads: false,
+                takes: Takes::Words,
             }))
         }
         Some(HopKind::Wrapper) if matches!(hop.program(), "sudo" | "doas") => Some(Some(Layer {
             prefix: hop.program().to_owned(),
-            shell_reads: false,
+            takes: Takes::Hop,
         })),
         _ => Some(None),
     }
@@ -303,18 +310,16 @@ fn is_plain(line: &str) -> bool {
             .is_some_and(|word| word.contains('='))
 }
 
-/// A word for a shell: bare where that is safe, else in single quotes.
-pub(super) fn quote(word: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    if !word.is_empty() && word.chars().all(safe) {
-        return word.to_owned();
+/// A word for a shell; a leading `~/` stays bare, so that it is expanded as it was.
+fn quote(word: &str) -> String {
+    match word.strip_prefix("~/") {
+        Some(rest) => format!("~/{}", shell::quote::quote(rest)),
+        // An argument may hold `=`; only a word in a command's place is an assignment with it.
+        None if shell::quote::quote(&word.replace('=', "-")) == word.replace('=', "-") => {
+            word.to_owned()
+        }
+        None => shell::quote::quote(word),
     }
-    if let Some(rest) = word.strip_prefix("~/")
-        && rest.chars().all(safe)
-    {
-        return word.to_owned();
-    }
-    quote_text(word)
 }
 
 /// A text for a shell, always in quotes: double ones where the text holds single quotes and nothing
