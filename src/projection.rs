@@ -7,9 +7,11 @@
 
 pub mod facts;
 pub mod fold;
+pub mod ingest;
 pub mod rebuild;
 pub mod view;
 pub mod judge;
 pub mod postmortem;
 
+pub use ingest::{IngestError, Ingested, Patience, ingest};
 pub use view::{Detail, SessionView, session, session_from_log};

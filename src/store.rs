@@ -27,7 +27,7 @@ pub use error::StoreError;
 pub use facts::{NewReading, ReadCommand, StoredReading};
 pub use find::FoundCommand;
 pub use fold::{Change, CommandBegan};
-pub use log::{Appended, Spooled};
+pub use log::{Appended, Batch, Spooled};
 pub use open::make_private_dir;
 pub use output::{Piece, Streams};
 pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};

@@ -121,7 +121,7 @@ impl Store {
             .await
             .map_err(|error| self.error(error))?;
             return match found {
-                Some(id) => self.started(&id).await,
+                Some(id) => self.found(&id).await,
                 None => Err(StoreError::Empty { what: "command" }),
             };
         }
@@ -139,7 +139,7 @@ impl Store {
         .await
         .map_err(|error| self.error(error))?;
         let id = only("command", text, found)?;
-        self.started(&id).await
+        self.found(&id).await
     }
 
     async fn find_number(
@@ -159,11 +159,11 @@ impl Store {
         .await
         .map_err(|error| self.error(error))?;
         let id = only("command", text, found)?;
-        self.started(&id).await
+        self.found(&id).await
     }
 
     /// Where a command began.
-    async fn started(&self, id: &str) -> Result<FoundCommand, StoreError> {
+    async fn found(&self, id: &str) -> Result<FoundCommand, StoreError> {
         // Index: events_command.
         let found: Option<(String, i64)> = sqlx::query_as(
             "select session, body ->> '$.number' from events

@@ -19,6 +19,17 @@ pub struct Spooled {
     pub done: bool,
 }
 
+/// Events for one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// Which session.
+    pub session: SessionId,
+    /// The events, in order.
+    pub events: Vec<NewEvent>,
+    /// The spool they came from.
+    pub from: Option<Spooled>,
+}
+
 /// What an append did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
@@ -236,6 +247,20 @@ pub(super) async fn append_within(
     })
 }
 
+async fn set_ingested(connection: &mut SqliteConnection, spooled: &Spooled) -> sqlx::Result<()> {
+    sqlx::query(
+        "insert into ingested (spool, offset_bytes, done) values (?, ?, ?)
+         on conflict (spool) do update
+         set offset_bytes = excluded.offset_bytes, done = excluded.done",
+    )
+    .bind(&spooled.spool)
+    .bind(i64::try_from(spooled.offset_bytes).unwrap_or(i64::MAX))
+    .bind(i64::from(spooled.done))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 impl Store {
     /// Appends events to a session in one transaction, with their content and, where they came from
     /// a spool, how far that has been read. A session without events is begun first.
@@ -248,20 +273,31 @@ impl Store {
         events: Vec<NewEvent>,
         from: Option<&Spooled>,
     ) -> Result<Appended, StoreError> {
+        let batch = Batch {
+            session,
+            events,
+            from: from.cloned(),
+        };
+        self.append_all(vec![batch]).await
+    }
+
+    /// Appends several batches in one transaction; tells of the last one.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub async fn append_all(&self, batches: Vec<Batch>) -> Result<Appended, StoreError> {
         let mut tx = self.write().await?;
-        let appended = append_within(self, &mut tx, session, events).await?;
-        if let Some(spooled) = from {
-            sqlx::query(
-                "insert into ingested (spool, offset_bytes, done) values (?, ?, ?)
-                 on conflict (spool) do update
-                 set offset_bytes = excluded.offset_bytes, done = excluded.done",
-            )
-            .bind(&spooled.spool)
-            .bind(i64::try_from(spooled.offset_bytes).unwrap_or(i64::MAX))
-            .bind(i64::from(spooled.done))
-            .execute(&mut *tx)
-            .await
-            .map_err(|error| self.error(error))?;
+        let mut appended = Appended {
+            seq: 0,
+            session_began: false,
+        };
+        for batch in batches {
+            appended = append_within(self, &mut tx, batch.session, batch.events).await?;
+            if let Some(spooled) = &batch.from {
+                set_ingested(&mut tx, spooled)
+                    .await
+                    .map_err(|error| self.error(error))?;
+            }
         }
         tx.commit().await.map_err(|error| self.error(error))?;
         Ok(appended)
@@ -344,5 +380,52 @@ impl Store {
         .await
         .map_err(|error| self.error(error))?;
         rows.iter().map(EventRow::decode).collect()
+    }
+
+    /// The event that a command began with.
+    ///
+    /// # Errors
+    /// As [`Store::load_session`].
+    pub async fn started(&self, command: CommandId) -> Result<Option<Envelope>, StoreError> {
+        // Index: events_command.
+        let row: Option<EventRow> = sqlx::query_as(
+            "select seq, id, session, session_version, kind, version, at_us, body, prev_hash, hash
+             from events where command = ? and kind = 'command_started' order by seq limit 1",
+        )
+        .bind(command.to_string())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(|error| self.error(error))?;
+        row.map(|row| row.decode()).transpose()
+    }
+
+    /// Whether a command's end is on record.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn has_ended(&self, command: CommandId) -> Result<bool, StoreError> {
+        // Index: events_command, from its end.
+        sqlx::query_scalar(
+            "select exists (
+                 select 1 from events where command = ? and kind = 'command_ended'
+                 order by seq desc)",
+        )
+        .bind(command.to_string())
+        .fetch_one(&self.pool)
+        .await
+        .map_err(|error| self.error(error))
+    }
+
+    /// Whether a session has any event.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn has_session(&self, session: SessionId) -> Result<bool, StoreError> {
+        // Index: (session, session_version), unique.
+        sqlx::query_scalar("select exists (select 1 from events where session = ?)")
+            .bind(session.to_string())
+            .fetch_one(&self.pool)
+            .await
+            .map_err(|error| self.error(error))
     }
 }

@@ -1,0 +1,459 @@
+//! Spools into the event log.
+//!
+//! The spool is the record until its events are committed: how far it was read is written in the
+//! same transaction, and only then is a finished spool deleted. One process ingests at a time;
+//! running commands are taken in as far as they have come. A spool that does not read to its end
+//! gives what can be read and a gap, and is moved aside to `spool/broken/`.
+
+mod convert;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use thiserror::Error;
+
+use self::convert::{Converter, Known, main_stream};
+use crate::capture::home::Home;
+use crate::capture::spool::{
+    self, Gap, Record, SpoolRead, SpoolState, Tail, list_spools, read_spool_part,
+};
+use crate::event::{Event, Exit, NewEvent};
+use crate::id::CommandId;
+use crate::projection::fold;
+use crate::store::{Batch, Spooled, Store, StoreError, make_private_dir};
+use crate::time::Micros;
+
+/// Bytes of one spool that are read at a time.
+const PART_BYTES: u64 = 8 << 20;
+/// Spools whose events share a transaction, and with it one wait for the disk.
+const SPOOLS_A_TRANSACTION: usize = 64;
+/// How long a reader waits for another process that ingests.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A spool without a first record this old will never have one.
+const STILLBORN: Duration = Duration::from_secs(60);
+
+/// What to do while another process ingests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Leave it to that one.
+    Skip,
+    /// Wait a little, so that what was just recorded is seen.
+    Wait,
+}
+
+/// What an ingest did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ingested {
+    /// Events that went into the log.
+    pub events: usize,
+    /// Spools that are done with.
+    pub finished: usize,
+    /// Spools of commands that still run.
+    pub running: usize,
+    /// Spools that were moved aside or left alone, with the reason.
+    pub broken: Vec<(PathBuf, String)>,
+    /// Another process was at it, and this one did nothing.
+    pub skipped: bool,
+}
+
+/// Why spools could not be taken in.
+#[derive(Debug, Error)]
+pub enum IngestError {
+    /// A spool or its folder cannot be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The store does not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Takes in what waits and brings the read tables up to date.
+///
+/// Where the store can only be read, this does nothing.
+///
+/// # Errors
+/// When the spool folder cannot be read or the database cannot be written.
+pub async fn ingest(
+    home: &Home,
+    store: &Store,
+    patience: Patience,
+) -> Result<Ingested, IngestError> {
+    let mut report = Ingested::default();
+    if store.is_read_only() {
+        report.skipped = true;
+        return Ok(report);
+    }
+    let Some(_lock) = lock(home, patience).await? else {
+        report.skipped = true;
+        return Ok(report);
+    };
+    let spools = list_spools(home).map_err(|source| IngestError::Read {
+        path: home.spool_dir(),
+        source,
+    })?;
+    for group in spools.chunks(SPOOLS_A_TRANSACTION) {
+        let mut turn: Vec<(CommandId, PathBuf)> = group.to_vec();
+        while !turn.is_empty() {
+            turn = take_parts(home, store, turn, &mut report).await?;
+        }
+    }
+    fold::catch_up(store).await?;
+    Ok(report)
+}
+
+/// Takes the ingest lock.
+async fn lock(home: &Home, patience: Patience) -> Result<Option<File>, IngestError> {
+    let path = home.path().join("ingest.lock");
+    let unreadable = |source| IngestError::Read {
+        path: path.clone(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(unreadable)?;
+    let tries = match patience {
+        Patience::Skip => 1,
+        Patience::Wait => PATIENCE.as_millis() / 10,
+    };
+    for attempt in 0..tries {
+        if attempt > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(file)),
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(unreadable(error.into())),
+        }
+    }
+    Ok(None)
+}
+
+/// What is to become of a spool once its events are committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Read on: there is more.
+    More,
+    /// Leave it: its command runs.
+    Keep,
+    /// Delete it.
+    Delete,
+    /// Move it aside.
+    Aside(&'static str),
+    /// Leave it to a newer version.
+    Foreign(&'static str),
+}
+
+struct Part {
+    command: CommandId,
+    path: PathBuf,
+    fate: Fate,
+    /// Held while the spool is deleted, so that nobody begins to write to it.
+    lock: Option<File>,
+    batch: Option<Batch>,
+}
+
+/// Takes in one part of each spool, in one transaction; gives those that have more.
+async fn take_parts(
+    home: &Home,
+    store: &Store,
+    spools: Vec<(CommandId, PathBuf)>,
+    report: &mut Ingested,
+) -> Result<Vec<(CommandId, PathBuf)>, IngestError> {
+    let mut parts = Vec::with_capacity(spools.len());
+    for (command, path) in spools {
+        match read_part(store, command, &path).await {
+            Ok(part) => parts.push(part),
+            // Another process may have finished it between the list and now.
+            Err(IngestError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(IngestError::Read { path, source }) => {
+                report.broken.push((path, source.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let batches: Vec<Batch> = parts
+        .iter_mut()
+        .filter_map(|part| part.batch.take())
+        .collect();
+    let refused = commit(store, batches, report).await?;
+
+    let mut more = Vec::new();
+    for mut part in parts {
+        if refused.contains(&part.command) {
+            part.fate = Fate::Aside("its events do not fit the log");
+        }
+        match part.fate {
+            Fate::More => more.push((part.command, part.path)),
+            Fate::Keep => report.running += 1,
+            Fate::Delete => {
+                delete(&part.path)?;
+                report.finished += 1;
+            }
+            Fate::Aside(why) => {
+                let aside = move_aside(home, &part.path)?;
+                report.broken.push((aside, why.to_owned()));
+            }
+            Fate::Foreign(why) => report.broken.push((part.path, why.to_owned())),
+        }
+        drop(part.lock);
+    }
+    Ok(more)
+}
+
+/// Commits batches together; when they are refused as a whole, one by one. Gives the commands whose
+/// events the log does not take.
+async fn commit(
+    store: &Store,
+    batches: Vec<Batch>,
+    report: &mut Ingested,
+) -> Result<Vec<CommandId>, IngestError> {
+    let count = |batch: &Batch| batch.events.len();
+    let total: usize = batches.iter().map(count).sum();
+    if batches.is_empty() {
+        return Ok(Vec::new());
+    }
+    match store.append_all(batches.clone()).await {
+        Ok(_) => {
+            report.events += total;
+            Ok(Vec::new())
+        }
+        Err(StoreError::Database { .. } | StoreError::Exists { .. }) => {
+            let mut refused = Vec::new();
+            for batch in batches {
+                let events = count(&batch);
+                let command = batch.events.iter().find_map(|new| new.event.command());
+                match store.append_all(vec![batch]).await {
+                    Ok(_) => report.events += events,
+                    Err(StoreError::Database { .. } | StoreError::Exists { .. }) => {
+                        refused.extend(command);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(refused)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Part, IngestError> {
+    let name = command.to_string();
+    let (from, was_done) = store
+        .ingested(&name)
+        .await?
+        .map_or((0, false), |spooled| (spooled.offset_bytes, spooled.done));
+    let unreadable = |source| IngestError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let read = read_spool_part(path, from, PART_BYTES).map_err(unreadable)?;
+    let mut part = Part {
+        command,
+        path: path.to_owned(),
+        fate: Fate::Keep,
+        lock: None,
+        batch: None,
+    };
+    if let Tail::Corrupt { at: 0, why } = read.tail {
+        part.fate = if why.contains("newer") {
+            Fate::Foreign(why)
+        } else {
+            Fate::Aside(why)
+        };
+        return Ok(part);
+    }
+
+    let Some(known) = known(store, command, &read).await? else {
+        part.fate = stillborn(path, &read).map_err(unreadable)?;
+        return Ok(part);
+    };
+    let mut converter = Converter::new(known);
+    if let Some((_, Record::Start(start))) = read.records.first() {
+        if !start.automatic && !store.has_session(start.session).await? {
+            converter.events.push(NewEvent::bare(
+                start.at,
+                Event::SessionStarted {
+                    title: None,
+                    automatic: false,
+                    relative_time: false,
+                },
+            ));
+        }
+        converter.start(start);
+    }
+    for (_, record) in &read.records {
+        converter.take(record);
+    }
+    (part.fate, part.lock) = finish(path, &read, was_done, &mut converter).map_err(unreadable)?;
+    converter.flush();
+
+    let done = matches!(part.fate, Fate::Delete | Fate::Aside(_));
+    if !converter.events.is_empty() || read.next_offset > from {
+        part.batch = Some(Batch {
+            session: converter.known.session,
+            events: converter.events,
+            from: Some(Spooled {
+                spool: name,
+                offset_bytes: read.next_offset,
+                done,
+            }),
+        });
+    }
+    Ok(part)
+}
+
+/// What is known of the command: from its first record, or from the log when that was read before.
+async fn known(
+    store: &Store,
+    command: CommandId,
+    read: &SpoolRead,
+) -> Result<Option<Known>, IngestError> {
+    if let Some((_, Record::Start(start))) = read.records.first() {
+        return Ok(Some(Known::from_start(start)));
+    }
+    let Some(started) = store.started(command).await? else {
+        return Ok(None);
+    };
+    let stdout_is_terminal = match &started.event {
+        Event::CommandStarted { terminals, .. } => terminals.is_some_and(|all| all.stdout),
+        _ => false,
+    };
+    let mut known = Known {
+        command,
+        session: started.session,
+        at: started.at,
+        ends: std::collections::HashMap::new(),
+        main_stream: main_stream(stdout_is_terminal),
+        ended: store.has_ended(command).await?,
+        newest_us: 0,
+    };
+    for (_, record) in &read.records {
+        let stream = match record {
+            Record::Output(output) => output.stream,
+            Record::Gap(gap) => gap.stream,
+            _ => continue,
+        };
+        if !known.ends.contains_key(&stream) {
+            let end = store.stream_end(command, stream).await?;
+            known.ends.insert(stream, end);
+        }
+    }
+    Ok(Some(known))
+}
+
+/// A spool without a first record: new, or its writer died before it wrote one.
+fn stillborn(path: &Path, read: &SpoolRead) -> io::Result<Fate> {
+    if read.state == SpoolState::Running {
+        return Ok(Fate::Keep);
+    }
+    let meta = fs::metadata(path)?;
+    let old = meta
+        .modified()?
+        .elapsed()
+        .is_ok_and(|age| age > STILLBORN);
+    Ok(match (old, meta.len() <= spool::HEADER_LEN) {
+        (false, _) => Fate::Keep,
+        (true, true) => Fate::Delete,
+        (true, false) => Fate::Aside("it has no first record"),
+    })
+}
+
+/// Decides what becomes of a spool that was read, and adds what its end means.
+fn finish(
+    path: &Path,
+    read: &SpoolRead,
+    was_done: bool,
+    converter: &mut Converter,
+) -> io::Result<(Fate, Option<File>)> {
+    if read.more {
+        return Ok((Fate::More, None));
+    }
+    let corrupt = match read.tail {
+        Tail::Corrupt { why, .. } => Some(why),
+        Tail::Clean | Tail::Cut { .. } => None,
+    };
+    if read.state == SpoolState::Running && corrupt.is_none() {
+        return Ok((Fate::Keep, None));
+    }
+    // Its writer is gone, or has nothing more to say. Whoever still holds it (a shim that forwards
+    // what the command left behind) keeps it.
+    let file = OpenOptions::new().read(true).append(true).open(path)?;
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK)
+    {
+        return Ok((Fate::Keep, None));
+    }
+    let len = file.metadata()?.len();
+    let left = len.saturating_sub(read.next_offset);
+    if left > 0 && corrupt.is_none() && read.tail == Tail::Clean {
+        // Something was written after the read: read on.
+        return Ok((Fate::More, None));
+    }
+    // Done before, and only the file was left behind: its end is on record.
+    if left > 0 && !was_done {
+        let stream = converter.known.main_stream;
+        converter.gap(&Gap {
+            stream,
+            bytes: left,
+            reason: corrupt.map_or_else(
+                || "the recorder died while it wrote this".to_owned(),
+                |why| format!("the record is damaged: {why}"),
+            ),
+        });
+    }
+    if !was_done {
+        converter.end(Exit::Lost, None);
+    }
+    let fate = corrupt.map_or(Fate::Delete, Fate::Aside);
+    Ok((fate, Some(file)))
+}
+
+fn delete(path: &Path) -> Result<(), IngestError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IngestError::Read {
+            path: path.to_owned(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn move_aside(home: &Home, path: &Path) -> Result<PathBuf, IngestError> {
+    let folder = home.spool_dir().join("broken");
+    make_private_dir(&folder)?;
+    let to = folder.join(path.file_name().unwrap_or_default());
+    fs::rename(path, &to).map_err(|source| IngestError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(to)
+}
+
+/// When the oldest waiting spool was last written, and how many wait: what decides whether a
+/// recorder starts an ingest as it leaves. Cheap: one folder is listed.
+pub fn waiting(home: &Home) -> (usize, Option<Micros>) {
+    let spools = list_spools(home).unwrap_or_default();
+    let oldest = spools
+        .first()
+        .and_then(|(_, path)| fs::metadata(path).ok())
+        .and_then(|meta| meta.modified().ok())
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .and_then(|since| i64::try_from(since.as_micros()).ok())
+        .map(Micros);
+    (spools.len(), oldest)
+}
+
+#[cfg(test)]
+mod tests;
