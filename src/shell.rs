@@ -9,11 +9,15 @@
 mod build;
 mod carry;
 mod crude;
+mod derive;
 mod expand;
 mod grammar;
 mod hops;
 mod path;
+mod pattern;
 pub mod quote;
+pub mod safety;
+pub mod tree;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +52,7 @@ pub fn parse(line: &str) -> Tree {
         compound: false,
         keeper: false,
         piped_out: false,
+        away: false,
         enclosing: std::rc::Rc::default(),
         stdin: build::Stdin::Open,
         env: std::rc::Rc::default(),
@@ -55,6 +60,7 @@ pub fn parse(line: &str) -> Tree {
     };
     let mut state = build::State::default();
     grammar::read(&mut b, text, expand::ShellName::Never, &ctx, &mut state);
+    derive::derive(&mut b);
     b.tree
 }
 
@@ -233,6 +239,13 @@ pub struct Invocation {
     pub condition: Condition,
     /// Its place in a pipeline, when it is in one.
     pub pipe: Option<PipePlace>,
+    /// Its standard output ends in a pipe, a word or a place apart, not where output is recorded.
+    #[serde(default)]
+    pub piped_out: bool,
+    /// It is carried by a hop that hands over to something apart (tmux, a unit, `docker run -d`):
+    /// none of its output comes back.
+    #[serde(default)]
+    pub away: bool,
     /// It runs inside `$(…)`, backquotes or `<(…)`: its output becomes words, not output.
     pub substituted: bool,
     /// The directory it runs in, as far as the line says (`cd X` before it), as written.

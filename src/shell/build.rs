@@ -56,7 +56,7 @@ pub(super) struct Field {
 
 impl Field {
     /// A word that is exactly this text.
-    pub fn plain(text: &str) -> Self {
+    pub(super) fn plain(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             literal: true,
@@ -89,14 +89,14 @@ pub(super) struct State {
 
 impl State {
     /// Sets a variable, within a limit.
-    pub fn set(&mut self, name: &str, var: Var) {
+    pub(super) fn set(&mut self, name: &str, var: Var) {
         if self.vars.len() < 512 || self.vars.contains_key(name) {
             Rc::make_mut(&mut self.vars).insert(name.to_owned(), var);
         }
     }
 
     /// What a program started here gets: only the exported variables.
-    pub fn for_child(&self) -> Self {
+    pub(super) fn for_child(&self) -> Self {
         let vars = self.vars.iter().filter(|(_, var)| var.exported);
         Self {
             vars: Rc::new(
@@ -148,6 +148,8 @@ pub(super) struct Ctx {
     pub keeper: bool,
     /// Output goes down an enclosing pipeline.
     pub piped_out: bool,
+    /// Handed over to something apart from here.
+    pub away: bool,
     pub enclosing: Rc<Vec<Carried>>,
     pub stdin: Stdin,
     /// Assignments that reach it through its environment.
@@ -169,7 +171,6 @@ pub(super) struct Note {
     pub unbuffered: bool,
     pub keeper: bool,
     pub compound: bool,
-    pub piped_out: bool,
     /// It takes the place of its shell.
     pub replaces_shell: Tri,
     /// Without a working directory it runs in the user's home.
@@ -199,7 +200,7 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Notes something that could not be read.
-    pub fn complain(&mut self, from: usize, to: usize, text: impl Into<String>) {
+    pub(super) fn complain(&mut self, from: usize, to: usize, text: impl Into<String>) {
         if self.tree.complaints.len() < 64 {
             let (from, to) = (from.try_into().unwrap_or(0), to.try_into().unwrap_or(0));
             self.tree.complaints.push(Complaint {
@@ -211,7 +212,7 @@ impl Builder {
     }
 
     /// Asks leave to parse one more text.
-    pub fn may_parse(&mut self, bytes: usize) -> bool {
+    pub(super) fn may_parse(&mut self, bytes: usize) -> bool {
         self.parsed = self.parsed.saturating_add(bytes);
         let may = self.parsed <= MAX_PARSED_BYTES;
         if !may && !self.full {
@@ -222,13 +223,13 @@ impl Builder {
     }
 
     /// Asks leave to copy bytes from one invocation to another.
-    pub fn may_copy(&mut self, bytes: usize) -> bool {
+    pub(super) fn may_copy(&mut self, bytes: usize) -> bool {
         self.copied = self.copied.saturating_add(bytes);
         self.copied <= MAX_COPIED_BYTES
     }
 
     /// Goes one level down, or says that this is deep enough.
-    pub fn enter(&mut self) -> bool {
+    pub(super) fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
             if !self.deep {
                 self.deep = true;
@@ -241,12 +242,12 @@ impl Builder {
     }
 
     /// Comes back from one level down.
-    pub fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// A new identity for a redirection.
-    pub fn carried(&mut self, redirect: Redirect) -> Carried {
+    pub(super) fn carried(&mut self, redirect: Redirect) -> Carried {
         self.redirect_ids = self.redirect_ids.wrapping_add(1);
         Carried {
             id: self.redirect_ids,
@@ -255,14 +256,14 @@ impl Builder {
     }
 
     /// Notes an expansion that cannot be known and gives the mark that stands for it.
-    pub fn hole(&mut self, hole: Hole) -> String {
+    pub(super) fn hole(&mut self, hole: Hole) -> String {
         let mark = format!("{HOLE_OPEN}{}{HOLE_CLOSE}", self.holes.len());
         self.holes.push(hole);
         mark
     }
 
     /// Adds an invocation; `None` when there are too many.
-    pub fn push(&mut self, invocation: Invocation, note: Note) -> Option<usize> {
+    pub(super) fn push(&mut self, invocation: Invocation, note: Note) -> Option<usize> {
         let index = self.tree.invocations.len();
         if index >= MAX_INVOCATIONS {
             if !self.full {
@@ -280,12 +281,12 @@ impl Builder {
     }
 
     /// The identities of the holes in a text.
-    pub fn holes_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Hole> {
+    pub(super) fn holes_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Hole> {
         marks(text).filter_map(|(_, _, number)| self.holes.get(number))
     }
 
     /// A text as a person would write it: marks replaced by what stood there.
-    pub fn shown(&self, text: &str) -> String {
+    pub(super) fn shown(&self, text: &str) -> String {
         if !has_hole(text) {
             return text.to_owned();
         }
@@ -303,7 +304,7 @@ impl Builder {
     }
 
     /// A word as it is published.
-    pub fn word(&self, field: &Field) -> Word {
+    pub(super) fn word(&self, field: &Field) -> Word {
         Word {
             text: self.shown(&field.text),
             literal: field.literal && !has_hole(&field.text),

@@ -112,6 +112,7 @@ impl Walker<'_> {
             compound: wrapper && ctx.compound,
             keeper: wrapper && ctx.keeper,
             piped_out: ctx.piped_out,
+            away: ctx.away || hop.away,
             enclosing: Rc::new(enclosing),
             stdin,
             env: Rc::new(self.environment(hop, simple, ctx)),

@@ -741,7 +741,6 @@ impl Walker<'_> {
             unbuffered,
             keeper: ctx.keeper,
             compound: ctx.compound,
-            piped_out: ctx.piped_out,
             replaces_shell: simple.replaces_shell,
             home: state.home,
             ..Note::default()
@@ -760,6 +759,8 @@ impl Walker<'_> {
             background: ctx.background,
             condition: ctx.condition,
             pipe,
+            piped_out: ctx.piped_out || ctx.away,
+            away: ctx.away,
             substituted: ctx.substituted,
             cwd,
             more_follows: ctx.more_follows,

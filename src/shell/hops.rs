@@ -44,7 +44,7 @@ pub(super) struct Branch {
 
 impl Branch {
     /// Stays where the hop is.
-    pub fn here(load: Load) -> Self {
+    pub(super) fn here(load: Load) -> Self {
         Self {
             host: None,
             user: None,
@@ -151,7 +151,7 @@ pub(super) struct Options {
 impl Options {
     /// Reads options from `from` on. `short` are the letters that take a value, `long` the names
     /// that take one as their next word.
-    pub fn scan(fields: &[Field], from: usize, short: &str, long: &[&str]) -> Self {
+    pub(super) fn scan(fields: &[Field], from: usize, short: &str, long: &[&str]) -> Self {
         let mut out = Self {
             given: Vec::new(),
             rest: from,
@@ -203,14 +203,14 @@ impl Options {
     }
 
     /// One of these was given.
-    pub fn has(&self, names: &[&str]) -> bool {
+    pub(super) fn has(&self, names: &[&str]) -> bool {
         self.given
             .iter()
             .any(|(name, _)| names.contains(&name.as_str()))
     }
 
     /// The last value given to one of these.
-    pub fn value(&self, names: &[&str]) -> Option<&str> {
+    pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let found = self
             .given
             .iter()

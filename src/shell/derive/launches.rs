@@ -1,0 +1,255 @@
+//! What was started to stay.
+
+use super::programs::{self, is_python};
+use super::{either, resolved};
+use crate::shell::build::Builder;
+use crate::shell::safety::{Safety, invocation_safety};
+use crate::shell::tree::Sink;
+use crate::shell::{HopKind, Invocation, Launch, Tri, Word};
+
+pub(super) fn launches(b: &Builder) -> Vec<Launch> {
+    let leaves = b
+        .tree
+        .invocations
+        .iter()
+        .filter(|invocation| invocation.hop.is_none());
+    leaves
+        .filter_map(|invocation| launch(b, invocation))
+        .collect()
+}
+
+/// How an invocation is made to stay.
+#[derive(Debug, Default)]
+struct Stay {
+    background: bool,
+    nohup: bool,
+    /// `setsid`, `disown`: it leaves the session.
+    apart: bool,
+    /// tmux, a unit, an engine runs it.
+    away: bool,
+    ssh: bool,
+    tty: bool,
+}
+
+fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
+    if invocation.words.is_empty() || invocation.substituted {
+        return None;
+    }
+    let note = b.notes.get(invocation.index)?;
+    let chain = b.tree.hop_chain(invocation.index);
+    let mut stay = Stay {
+        background: invocation.background,
+        ..Stay::default()
+    };
+    let mut unbuffered = note.unbuffered;
+    let mut kept_log = None;
+    for hop in chain.iter().filter_map(|hop| b.tree.invocations.get(*hop)) {
+        let hop_note = b.notes.get(hop.index)?;
+        stay.background |= hop.background;
+        stay.away |= hop_note.away;
+        match hop.program() {
+            "nohup" => stay.nohup = true,
+            "setsid" | "daemonize" => stay.apart = true,
+            "stdbuf" | "unbuffer" | "script" => unbuffered = true,
+            _ => {}
+        }
+        if hop.hop == Some(HopKind::Ssh) {
+            (stay.ssh, stay.tty) = (true, hop_note.tty);
+        }
+        kept_log = hop_note.log.clone().or(kept_log);
+    }
+    let alone = programs::daemonizes(invocation);
+    let service = programs::starts_service(invocation);
+    let made_to_stay = stay.background || stay.nohup || stay.apart || stay.away || alone || service;
+    let minor = programs::is_errand(invocation.program())
+        || !service && invocation_safety(invocation) <= Safety::HeavyRead;
+    if !made_to_stay || minor {
+        return None;
+    }
+    let disowned = stay.background
+        && b.tree.invocations.iter().any(|other| {
+            other.index > invocation.index
+                && other.shell == invocation.shell
+                && other.program() == "disown"
+        });
+    let script = programs::script(invocation).map(|word| word.text.clone());
+    let mut launch = Launch {
+        invocation: invocation.index,
+        log: None,
+        log_resolved: None,
+        error_log: None,
+        log_append: false,
+        script_resolved: script
+            .as_deref()
+            .and_then(|script| resolved(invocation, note, script)),
+        script,
+        port: programs::port(invocation),
+        buffered: Tri::Unknown,
+        detached: stay.background && (stay.nohup || stay.apart || disowned)
+            || stay.away
+            || alone
+            || service
+            || stay.apart,
+        holds_channel: holds_channel(b, invocation, &stay, alone || service),
+    };
+    log(b, invocation, &stay, kept_log, &mut launch);
+    launch.log_resolved = launch
+        .log
+        .as_deref()
+        .and_then(|log| resolved(invocation, note, log));
+    launch.buffered = buffered(invocation, unbuffered, &launch, &stay);
+    Some(launch)
+}
+
+/// A file that output goes to, if it is one that can be read again.
+fn file<'a>(sink: Sink<'a>) -> Option<(&'a Word, bool)> {
+    match sink {
+        Sink::File { path, append } if !path.text.starts_with("/dev/") => {
+            (!path.text.starts_with(">(")).then_some((path, append))
+        }
+        _ => None,
+    }
+}
+
+fn log(
+    b: &Builder,
+    invocation: &Invocation,
+    stay: &Stay,
+    kept: Option<(String, bool)>,
+    launch: &mut Launch,
+) {
+    let out = file(invocation.sink(1));
+    let err = file(invocation.sink(2));
+    if let Some((path, append)) = out {
+        launch.log = Some(path.text.clone());
+        launch.log_append = append;
+        launch.error_log = err
+            .filter(|(other, _)| other.text != path.text)
+            .map(|(p, _)| p.text.clone());
+        return;
+    }
+    launch.error_log = err.map(|(path, _)| path.text.clone());
+    if let Some((path, append)) = kept.or_else(|| further_stage(b, invocation)) {
+        launch.log = Some(path);
+        launch.log_append = append;
+        return;
+    }
+    let named = invocation.option_value(&[
+        "--log-file",
+        "--logfile",
+        "--log_file",
+        "--log-path",
+        "--error-logfile",
+        "--logpath",
+    ]);
+    if let Some(path) = named.filter(|path| *path != "-") {
+        launch.log = Some(path.to_owned());
+        launch.log_append = true;
+    } else if stay.nohup && (!stay.ssh || stay.tty) && !invocation.piped_out {
+        let terminal = |fd| matches!(invocation.sink(fd), Sink::Inherited(_));
+        if terminal(1) {
+            launch.log = Some("nohup.out".to_owned());
+            launch.log_append = true;
+        }
+    }
+}
+
+/// `server | tee log &`: the log of a pipeline is what a later stage writes.
+fn further_stage(b: &Builder, invocation: &Invocation) -> Option<(String, bool)> {
+    let pipe = invocation.pipe?;
+    let later = b.tree.invocations.iter().filter(|other| {
+        other
+            .pipe
+            .is_some_and(|at| at.pipeline == pipe.pipeline && at.stage > pipe.stage)
+    });
+    for stage in later {
+        if stage.program() == "tee" {
+            let path = stage
+                .args()
+                .iter()
+                .find(|word| !word.text.starts_with('-'))?;
+            return Some((path.text.clone(), stage.has_option(&["-a", "--append"])));
+        }
+        if let Some((path, append)) = file(stage.sink(1)) {
+            return Some((path.text.clone(), append));
+        }
+    }
+    None
+}
+
+/// Whether the output waits in a buffer of the program.
+fn buffered(invocation: &Invocation, unbuffered: bool, launch: &Launch, stay: &Stay) -> Tri {
+    let program = invocation.program();
+    if unbuffered {
+        return Tri::No;
+    }
+    if matches!(
+        program,
+        "node" | "nodejs" | "nginx" | "redis-server" | "valkey-server" | "bun"
+    ) {
+        return Tri::No;
+    }
+    if !is_python(program) {
+        return Tri::Unknown;
+    }
+    let to_terminal = launch.log.is_none() && !invocation.piped_out && (!stay.ssh || stay.tty);
+    let flagged = invocation
+        .args()
+        .iter()
+        .take_while(|word| word.text.starts_with('-') && word.text != "-m" && word.text != "-c")
+        .any(|word| {
+            !word.text.starts_with("--")
+                && !word.text.starts_with(['W', 'X'])
+                && word.text.contains('u')
+        });
+    (!flagged && !to_terminal).into()
+}
+
+/// Whether ssh stays open because of it (measured, bash 5.2): a descriptor of the channel is still
+/// open in the job, in a shell that waits for it, or in a wrapper.
+fn holds_channel(b: &Builder, invocation: &Invocation, stay: &Stay, apart: bool) -> Tri {
+    if !stay.ssh || stay.away || apart || stay.tty {
+        return Tri::No;
+    }
+    let chain = b.tree.hop_chain(invocation.index);
+    let inner = chain.iter().rev().map_while(|hop| {
+        b.tree
+            .invocations
+            .get(*hop)
+            .filter(|hop| hop.hop != Some(HopKind::Ssh))
+    });
+    let mut holds = Tri::No;
+    for process in std::iter::once(invocation).chain(inner) {
+        if matches!(process.hop, Some(HopKind::Detached)) {
+            return Tri::No;
+        }
+        let open = |fd: u32| match process.sink(fd) {
+            Sink::Inherited(1) => !process.piped_out,
+            Sink::Inherited(_) => true,
+            Sink::File { path, .. } => path.text.starts_with("/dev/std"),
+            Sink::Text | Sink::Closed => false,
+        };
+        let note = b.notes.get(process.index);
+        let kept = note.is_some_and(|note| note.keeper);
+        // A stage's pipe leads to one that may hold the channel in its turn.
+        let piped = process.piped_out && pipe_leads_out(b, process);
+        holds = either(holds, (open(1) || open(2) || kept || piped).into());
+    }
+    holds
+}
+
+fn pipe_leads_out(b: &Builder, invocation: &Invocation) -> bool {
+    let Some(pipe) = invocation.pipe else {
+        return false;
+    };
+    let last = b.tree.invocations.iter().rfind(|other| {
+        other
+            .pipe
+            .is_some_and(|at| at.pipeline == pipe.pipeline && at.stage + 1 == at.stages)
+    });
+    last.is_some_and(|last| {
+        [1, 2]
+            .iter()
+            .any(|fd| matches!(last.sink(*fd), Sink::Inherited(_)))
+    })
+}
