@@ -11,11 +11,14 @@ mod content;
 mod error;
 mod facts;
 mod find;
+mod findings;
 mod fold;
+mod forget;
 mod log;
 mod open;
 mod output;
 mod read;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
@@ -26,11 +29,14 @@ pub use content::StoredContent;
 pub use error::StoreError;
 pub use facts::{NewReading, ReadCommand, StoredReading};
 pub use find::FoundCommand;
+pub use findings::{Diagnosed, FindingRow};
 pub use fold::{Change, CommandBegan};
+pub use forget::Forgotten;
 pub use log::{Appended, Batch, Spooled};
 pub use open::make_private_dir;
 pub use output::{Piece, Streams};
 pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};
+pub use verify::{Problem, Verified};
 
 /// An open database.
 #[derive(Debug, Clone)]

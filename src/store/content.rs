@@ -26,7 +26,7 @@ pub struct StoredContent {
 }
 
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: String,
     kind: String,
     len_bytes: i64,
@@ -36,7 +36,11 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Result<StoredContent, StoreError> {
+    pub(super) fn name(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn read(self) -> Result<StoredContent, StoreError> {
         let bad = |id: &str| StoreError::BadRow {
             what: format!("content {id}"),
         };

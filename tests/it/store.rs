@@ -386,3 +386,170 @@ fn files_are_private() {
     })
     .unwrap();
 }
+
+async fn drop_guards(raw: &mut SqliteConnection) {
+    for trigger in [
+        "drop trigger events_refuse_update",
+        "drop trigger events_refuse_delete",
+        "drop trigger contents_refuse_update",
+        "drop trigger contents_refuse_delete",
+    ] {
+        sqlx::query(trigger).execute(&mut *raw).await.unwrap();
+    }
+}
+
+/// Changes a healthy store behind its back and says what `verify` then finds first.
+fn tampered(statement: &'static str) -> (Option<i64>, String) {
+    let home = with_store(async |store| {
+        let session = SessionId::new();
+        store.append(session, ran(&FIRST).1, None).await?;
+        store.append(session, ran(&SECOND).1, None).await?;
+        let verified = store.verify().await?;
+        assert!(verified.is_ok(), "{verified:?}");
+        assert_eq!((verified.events, verified.sessions, verified.contents), (7, 1, 4));
+        Ok(())
+    });
+    block_on(async {
+        let mut raw = raw(home.path()).await;
+        drop_guards(&mut raw).await;
+        sqlx::query(statement).execute(&mut raw).await.unwrap();
+        raw.close().await.unwrap();
+        let store = Store::open(home.path()).await.unwrap();
+        let verified = store.verify().await.unwrap();
+        assert!(!verified.is_ok(), "{statement}");
+        (verified.first_bad_seq(), verified.problems[0].text.clone())
+    })
+    .unwrap()
+}
+
+#[test]
+fn verify_finds_what_was_changed_behind_the_stores_back() {
+    let cases = [
+        ("update events set at_us = at_us + 1 where seq = 3", Some(3), "changed"),
+        ("update events set body = replace(body, '\"code\":0', '\"code\":1') where seq = 4", Some(4), "changed"),
+        ("delete from events where seq = 3", Some(4), "missing"),
+        ("delete from events where seq = 7", Some(7), "missing"),
+        ("update contents set bytes = x'6f6e65' where rowid = 2", Some(3), "not what was recorded"),
+        ("update contents set codec = 'erased', bytes = null, salt = null where rowid = 2", Some(3), "no event says"),
+        ("delete from contents where rowid = 1", Some(2), "missing"),
+    ];
+    for (statement, seq, words) in cases {
+        let (found, text) = tampered(statement);
+        assert_eq!(found, seq, "{statement}: {text}");
+        assert!(text.contains(words), "{statement}: {text}");
+    }
+}
+
+#[test]
+fn a_forgotten_command_leaves_no_bytes_and_an_intact_chain() {
+    const SECRET: Ran = Ran {
+        number: 1,
+        line: "mysql -pTopSecretWord db.example",
+        stdout: b"TopSecretWord is the word\n",
+        at: 1_000,
+    };
+    let home = with_store(async |store| {
+        let session = SessionId::new();
+        let (command, events) = ran(&SECRET);
+        store.append(session, events, None).await?;
+        store.append(session, ran(&SECOND).1, None).await?;
+        let before = projection::session(&store, session).await?;
+        assert_eq!(before.commands[0].line, SECRET.line);
+
+        let forgotten = store.forget(command, Micros(9_000)).await?;
+        assert_eq!(forgotten.contents, 2);
+        assert_eq!(store.forget(command, Micros(9_000)).await?.contents, 0);
+        let verified = store.verify().await?;
+        assert!(verified.is_ok(), "{verified:?}");
+        assert_eq!(verified.erased, 2);
+
+        let after = projection::session(&store, session).await?;
+        assert!(after.details[0].erased);
+        assert!(!after.commands[0].line.contains("Top"));
+        assert_eq!(after.commands[1], before.commands[1]);
+        assert_eq!(store.output(command, Stream::Stdout).await?, b"");
+        Ok(())
+    });
+    for file in home.path().read_dir().unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let found = bytes.windows(13).any(|window| window == b"TopSecretWord");
+        assert!(!found);
+    }
+}
+
+#[test]
+fn a_running_command_is_not_forgotten() {
+    with_store(async |store| {
+        let (command, mut events) = ran(&FIRST);
+        events.truncate(2);
+        store.append(SessionId::new(), events, None).await?;
+        let refused = store.forget(command, Micros(0)).await;
+        assert!(matches!(refused, Err(StoreError::StillRunning { number: 1 })));
+        Ok(())
+    });
+}
+
+/// Every row of every projection, as text.
+async fn projected(home: &Path) -> Vec<String> {
+    let mut raw = raw(home).await;
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite%'
+         and name not in ('events', 'contents', 'ingested', '_sqlx_migrations') order by name",
+    )
+    .fetch_all(&mut raw)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 8, "{tables:?}");
+    let mut rows = Vec::new();
+    for table in tables {
+        let columns: Vec<String> = sqlx::query_scalar("select name from pragma_table_info(?)")
+            .bind(&table)
+            .fetch_all(&mut raw)
+            .await
+            .unwrap();
+        let quoted: Vec<String> = columns.iter().map(|name| format!("quote({name})")).collect();
+        let select = format!("select {} as row from {table}", quoted.join(" || ',' || "));
+        let mut found: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(select))
+            .fetch_all(&mut raw)
+            .await
+            .unwrap();
+        found.sort();
+        rows.extend(found.into_iter().map(|row| format!("{table}: {row}")));
+    }
+    rows
+}
+
+#[test]
+fn i2_what_is_rebuilt_is_what_was_there() {
+    let home = with_store(async |store| {
+        let session = SessionId::new();
+        let (first, events) = ran(&FIRST);
+        store.append(session, events, None).await?;
+        projection::session(&store, session).await?;
+        let note = NewContent::new(ContentKind::Note, "it is the heredoc");
+        let noted = NewEvent {
+            at: Micros(1_500),
+            event: Event::NoteAdded {
+                text: note.reference(),
+            },
+            contents: vec![note],
+        };
+        let ended = NewEvent::bare(Micros(3_000), Event::SessionEnded {});
+        store.append(session, vec![noted, ended], None).await?;
+        store.append(session, ran(&SECOND).1, None).await?;
+        projection::session(&store, session).await?;
+        store.forget(first, Micros(4_000)).await?;
+        projection::session(&store, session).await?;
+        Ok(())
+    });
+    block_on(async {
+        let before = projected(home.path()).await;
+        assert!(before.iter().any(|row| row.starts_with("notes: ")));
+        assert!(before.iter().any(|row| row.starts_with("readings: ")));
+        let store = Store::open(home.path()).await.unwrap();
+        projection::rebuild::rebuild(&store).await.unwrap();
+        store.close().await;
+        assert_eq!(projected(home.path()).await, before);
+    })
+    .unwrap();
+}

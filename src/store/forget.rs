@@ -1,0 +1,100 @@
+//! Erasing content on demand: an event says so, then the bytes go, then what was derived from them.
+
+use super::log::append_within;
+use super::{Store, StoreError};
+use crate::event::{Event, NewEvent};
+use crate::id::{CommandId, ContentId};
+use crate::time::Micros;
+
+/// What was erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Forgotten {
+    /// Pieces of content.
+    pub contents: usize,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Erases a command's line and output. Its events stay, and the chain still verifies.
+    ///
+    /// What was derived from it (facts, findings of its session) goes in the same transaction; the
+    /// search index is told by the event. The freed pages are overwritten, and the database's log is
+    /// emptied, so that the bytes are in none of its files afterwards.
+    ///
+    /// # Errors
+    /// When the command runs, is not known, or the database cannot be written.
+    pub async fn forget(&self, command: CommandId, at: Micros) -> Result<Forgotten, StoreError> {
+        let events = self.load_command(command).await?;
+        let mut contents: Vec<(ContentId, u64)> = Vec::new();
+        let mut erased: Vec<ContentId> = Vec::new();
+        let mut started = None;
+        let mut ended = false;
+        for envelope in &events {
+            match &envelope.event {
+                Event::CommandStarted { number, .. } => {
+                    started = Some((envelope.session, *number));
+                }
+                Event::CommandEnded { .. } => ended = true,
+                Event::ContentErased { contents, .. } => erased.extend(contents),
+                _ => {}
+            }
+            for content in envelope.event.contents() {
+                contents.push((content.id, content.len_bytes));
+            }
+        }
+        let Some((session, number)) = started else {
+            return Err(StoreError::NotFound {
+                what: "command",
+                text: command.to_string(),
+            });
+        };
+        if !ended {
+            return Err(StoreError::StillRunning { number });
+        }
+        contents.retain(|(id, _)| !erased.contains(id));
+        let forgotten = Forgotten {
+            contents: contents.len(),
+            bytes: contents.iter().map(|(_, len)| len).sum(),
+        };
+        if contents.is_empty() {
+            return Ok(forgotten);
+        }
+
+        let ids: Vec<ContentId> = contents.iter().map(|(id, _)| *id).collect();
+        let mut tx = self.write().await?;
+        let event = Event::ContentErased {
+            contents: ids.clone(),
+            command: Some(command),
+        };
+        append_within(self, &mut tx, session, vec![NewEvent::bare(at, event)]).await?;
+        for id in ids {
+            sqlx::query(
+                "update contents set codec = 'erased', salt = null, bytes = null where id = ?",
+            )
+            .bind(id.to_string())
+            .execute(&mut *tx)
+            .await
+            .map_err(|error| self.error(error))?;
+        }
+        let (command, session) = (command.to_string(), session.to_string());
+        for (statement, subject) in [
+            ("delete from facts where command = ?", &command),
+            ("delete from readings where command = ?", &command),
+            ("delete from findings where session = ?", &session),
+            ("delete from diagnosed where session = ?", &session),
+        ] {
+            sqlx::query(statement)
+                .bind(subject)
+                .execute(&mut *tx)
+                .await
+                .map_err(|error| self.error(error))?;
+        }
+        tx.commit().await.map_err(|error| self.error(error))?;
+        sqlx::query("pragma wal_checkpoint(truncate)")
+            .execute(&self.pool)
+            .await
+            .map_err(|error| self.error(error))?;
+        Ok(forgotten)
+    }
+}
