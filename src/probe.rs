@@ -3,6 +3,15 @@
 //! Pure. [`read`] takes a command's tree and its output and gives facts with their byte spans, what
 //! could not be read, and the lines nobody claims. One file a tool under `probe/`.
 
+pub mod fingerprint;
+pub mod line;
+pub mod log;
+pub mod notrun;
+pub(crate) mod pattern;
+pub mod progress;
+pub mod stage;
+pub mod traceback;
+
 use serde::Serialize;
 
 use crate::event::{Exit, Stream};

@@ -495,6 +495,10 @@ facts! {
         ordinal: i64,
         /// How many lines of this fingerprint were shown.
         count: i64,
+        /// The place of the last of them.
+        last_ordinal: i64,
+        /// The time the last of them prints, in microseconds since 1970.
+        last_time_us: Option<i64>,
         /// The rank, worker or process that says it, as printed.
         worker: Option<String>,
         /// Known to mean nothing.

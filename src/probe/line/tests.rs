@@ -1,0 +1,138 @@
+use super::{Context, Seen, is_benign, is_notable, newest_us, read_lines};
+use crate::fact::{Fact, Line};
+use crate::text::{self, TextLine};
+use crate::time::Micros;
+
+fn read(output: &str) -> Vec<Line> {
+    let lines = text::lines(output.as_bytes());
+    let lines: Vec<&TextLine> = lines.iter().collect();
+    let context = Context {
+        path: "/var/log/x.log",
+        source: "log",
+        program: "tail",
+        year: None,
+    };
+    read_lines(&lines, &context).into_iter().map(line).collect()
+}
+
+fn line(seen: Seen) -> Line {
+    match seen.fact {
+        Fact::Line(line) => line,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn lines_of_a_kind_are_counted_once() {
+    let facts = read("worker 1 exited with code 1\nok\nworker 2 exited with code 9\n");
+    assert_eq!(facts.len(), 2);
+    assert_eq!(
+        (facts[0].count, facts[0].ordinal, facts[0].last_ordinal),
+        (2, 0, 2)
+    );
+    assert_eq!(facts[0].text, "worker 1 exited with code 1");
+}
+
+#[test]
+fn of_a_long_output_only_notable_lines_are_kept() {
+    let mut output = String::new();
+    for step in 0..500 {
+        output.push_str("some step went by without much ado\n");
+        if step % 100 == 0 {
+            output.push_str("ERROR: lost the peer\n");
+        }
+    }
+    let facts = read(&output);
+    assert_eq!(facts.len(), 1);
+    assert_eq!((facts[0].count, facts[0].level.as_str()), (5, "error"));
+}
+
+#[test]
+fn the_first_and_the_last_kinds_are_kept() {
+    let name = |at: usize| {
+        let letters: Vec<u8> = [at / 26 % 26, at % 26]
+            .iter()
+            .map(|&l| b'a' + l as u8)
+            .collect();
+        String::from_utf8(letters).unwrap()
+    };
+    let output: String = (0..400)
+        .map(|at| format!("error of kind {}\n", name(at)))
+        .collect();
+    let facts = read(&output);
+    assert_eq!(facts.len(), 200);
+    assert_eq!(facts[99].text, format!("error of kind {}", name(99)));
+    assert_eq!(facts[199].text, format!("error of kind {}", name(399)));
+}
+
+#[test]
+fn words_are_found_where_words_begin() {
+    for text in [
+        "RuntimeError: x",
+        "an ERROR",
+        "OOMKilled",
+        "disk full",
+        "reason: timed out",
+        "NVRM: Xid (PCI",
+        "listening on 80",
+        "Killed",
+        "EADDRINUSE",
+        "The server is fired up and ready to roll!",
+    ] {
+        assert!(is_notable(text), "{text}");
+    }
+    for text in [
+        "by default",
+        "a block of clocks",
+        "wonderful room",
+        "step 12 loss 2.0",
+        "terrain",
+    ] {
+        assert!(!is_notable(text), "{text}");
+    }
+}
+
+#[test]
+fn what_means_nothing_is_known() {
+    for text in [
+        "nohup: ignoring input",
+        "gpu-a1:24037:24037 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation",
+        "W1130 11:58:15.392000 1358 torch/distributed/run.py:851] *****************************************",
+        "x.py:3: FutureWarning: `y` is deprecated",
+        "summary: requests=20000 error_rate=0 errors=0 p99=812ms",
+    ] {
+        assert!(is_benign(text), "{text}");
+    }
+    for text in [
+        "nohup: failed to run command './x': Permission denied",
+        "(EngineCore pid=151) INFO 05-20 20:35:51 [shm_broadcast.py:681] No available shared memory broadcast block found in 60 seconds.",
+        "RuntimeError: No CUDA GPUs are available",
+        "10 errors",
+    ] {
+        assert!(!is_benign(text), "{text}");
+    }
+}
+
+#[test]
+fn a_message_written_over_a_bar_is_read() {
+    let facts = read("load:  44%|####      | 7/16 [00:03<00:04,  1.8it/s]\rError: lost\n");
+    assert_eq!(facts.len(), 1);
+    assert_eq!(facts[0].text, "Error: lost");
+}
+
+#[test]
+fn times_without_a_year_take_it_from_their_neighbours() {
+    let facts = read("2026-11-30 10:00:00 up\nNov 30 12:07:34 host x[1]: error\n");
+    let want = Micros::parse("2026-11-30T12:07:34Z").unwrap().0;
+    assert_eq!(facts[1].time_us, Some(want));
+    let alone = read("Nov 30 12:07:34 host x[1]: error\n");
+    assert_eq!(alone[0].time_us, None);
+}
+
+#[test]
+fn the_newest_time_is_found() {
+    let lines = text::lines(b"[2026-11-30 10:00:02] a\n[2026-11-30 10:00:01 TP1] b\nno time\n");
+    let lines: Vec<&TextLine> = lines.iter().collect();
+    let want = Micros::parse("2026-11-30T10:00:02Z").unwrap().0;
+    assert_eq!(newest_us(&lines, None), Some(want));
+}

@@ -1,0 +1,1 @@
+//! Looks into logs.

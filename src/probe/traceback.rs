@@ -1,0 +1,147 @@
+//! Tracebacks and stack traces, each read as one: what was thrown, its first cause, where.
+//!
+//! Python (chained, per rank, with its beginning cut away by `tail`, faulthandler), what prints
+//! `at …` lines (Java, Node, .NET), Go, Rust, C++, Ruby, PHP, failed assertions. A last line alone
+//! (`tail -1` gives `MemoryError`) counts as well: it is what a traceback ends in.
+
+mod frames;
+mod python;
+mod single;
+
+use std::collections::HashMap;
+
+use super::fingerprint::fingerprint;
+use super::line::{Context, Head, Seen, read_head};
+use crate::fact;
+use crate::shell::Tri;
+use crate::text::{self, TextLine};
+
+/// Messages are cut at this many bytes.
+const MAX_MESSAGE: usize = 1000;
+/// Of different tracebacks as many are kept from the start of an output, and from its end.
+const KEPT: usize = 50;
+
+/// A line with its prefix read.
+struct Row<'a> {
+    /// The line without its prefix; its own indentation is kept.
+    body: &'a str,
+    head: Head,
+    ordinal: usize,
+    from: u64,
+    to: u64,
+}
+
+/// A trace that was read to its end.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Trace {
+    exception: String,
+    message: String,
+    cause: Option<String>,
+    frame: Option<String>,
+    /// Its final line, which the fingerprint is of.
+    last_line: String,
+    /// The place of its final line.
+    ordinal: usize,
+    from: u64,
+    to: u64,
+}
+
+impl Trace {
+    /// Type and message, as a cause is named.
+    fn named(&self) -> String {
+        if self.message.is_empty() {
+            self.exception.clone()
+        } else {
+            format!("{}: {}", self.exception, self.message)
+        }
+    }
+}
+
+/// The traces in an output, in order. One that came several times is given once, at its last place.
+pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+    let rows: Vec<Row<'_>> = lines
+        .iter()
+        .enumerate()
+        .map(|(ordinal, line)| {
+            let (text, from, to) = line.last_written();
+            let head = read_head(text);
+            let body = text.get(head.body..).unwrap_or(text);
+            Row {
+                body,
+                head,
+                ordinal,
+                from,
+                to,
+            }
+        })
+        .collect();
+    let mut traces = python::read(&rows);
+    traces.extend(frames::read(&rows));
+    traces.extend(single::read(&rows));
+    traces.sort_by_key(|trace| (trace.ordinal, trace.from));
+    // What a longer trace holds is not one of its own.
+    let mut kept: Vec<Trace> = Vec::new();
+    for trace in traces {
+        match kept.last() {
+            Some(last) if last.ordinal == trace.ordinal => {
+                if last.frame.is_none() && trace.frame.is_some() {
+                    kept.pop();
+                    kept.push(trace);
+                }
+            }
+            _ => kept.push(trace),
+        }
+    }
+    distinct(kept)
+        .into_iter()
+        .map(|trace| seen(trace, context))
+        .collect()
+}
+
+fn distinct(traces: Vec<Trace>) -> Vec<Trace> {
+    let mut places: HashMap<(String, String, Option<String>), usize> = HashMap::new();
+    let mut kept: Vec<Trace> = Vec::new();
+    for trace in traces {
+        let key = (
+            trace.exception.clone(),
+            fingerprint(&trace.last_line),
+            trace.frame.clone(),
+        );
+        match places.get(&key).and_then(|&place| kept.get_mut(place)) {
+            Some(known) => *known = trace,
+            None => {
+                places.insert(key, kept.len());
+                kept.push(trace);
+            }
+        }
+    }
+    kept.sort_by_key(|trace| (trace.ordinal, trace.from));
+    if kept.len() > 2 * KEPT {
+        kept.drain(KEPT..kept.len() - KEPT);
+    }
+    kept
+}
+
+fn seen(trace: Trace, context: &Context<'_>) -> Seen {
+    let fact = fact::Traceback {
+        path: context.path.to_owned(),
+        source: context.source.to_owned(),
+        fingerprint: fingerprint(&trace.last_line),
+        exception: trace.exception,
+        message: text::cut(&trace.message, MAX_MESSAGE).to_owned(),
+        cause: trace
+            .cause
+            .map(|cause| text::cut(&cause, MAX_MESSAGE).to_owned()),
+        frame: trace.frame,
+        ordinal: i64::try_from(trace.ordinal).unwrap_or(i64::MAX),
+        old: Tri::Unknown,
+    };
+    Seen {
+        fact: fact.into(),
+        from: trace.from,
+        to: trace.to,
+    }
+}
+
+#[cfg(test)]
+mod tests;
