@@ -105,6 +105,12 @@ pub fn plain(bytes: &[u8]) -> String {
     text
 }
 
+/// The bytes of a span of a stream; none where the span lies outside.
+pub fn bytes_of(stream: &[u8], from: u64, to: u64) -> &[u8] {
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+    stream.get(at(from)..at(to)).unwrap_or(&[])
+}
+
 /// A text, cut at a character's border so that it is no longer than `max` bytes.
 pub fn cut(text: &str, max: usize) -> &str {
     let mut end = max.min(text.len());

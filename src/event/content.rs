@@ -130,7 +130,6 @@ pub fn salted_hash(salt: &[u8], bytes: &[u8]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-
 /// An event on its way into the log, with the content it refers to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {

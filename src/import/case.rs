@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 use thiserror::Error;
 
-use crate::event::{
-    ChunkMark, ContentKind, Event, Exit, NewContent, NewEvent, NewSession, Stream,
-};
+use crate::event::{ChunkMark, ContentKind, Event, Exit, NewContent, NewEvent, NewSession, Stream};
 use crate::id::{CommandId, SessionId};
 use crate::time::Micros;
 

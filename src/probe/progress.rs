@@ -347,10 +347,20 @@ mod tests {
             .collect()
     }
 
+    /// Line, label, per cent, done, total (-1: unknown), elapsed, rate.
+    type Case = (
+        &'static str,
+        &'static str,
+        f64,
+        f64,
+        f64,
+        Option<f64>,
+        Option<f64>,
+    );
+
     #[test]
     fn bars_of_many_tools_are_read() {
-        // (line, label, per cent, done, total, elapsed, rate)
-        let cases: &[(&str, &str, f64, f64, f64, Option<f64>, Option<f64>)] = &[
+        let cases: &[Case] = &[
             (
                 "Loading safetensors checkpoint shards:  44% Completed | 7/16 [00:03<00:04,  1.85it/s]",
                 "Loading safetensors checkpoint shards",

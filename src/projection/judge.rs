@@ -50,7 +50,9 @@ pub async fn diagnose(
     let mut quotes: HashMap<Asked, String> = HashMap::new();
     for wanted in asked.take() {
         let (command, stream, from, to) = wanted;
-        let Some(command) = timeline.commands.get(command) else { continue };
+        let Some(command) = timeline.commands.get(command) else {
+            continue;
+        };
         let bytes = store.output_range(command.id, stream, from, to).await?;
         quotes.insert(wanted, String::from_utf8_lossy(&bytes).into_owned());
     }
@@ -58,9 +60,16 @@ pub async fn diagnose(
         return Ok(unquoted);
     }
     let quote = |command, stream, from, to| {
-        quotes.get(&(command, stream, from, to)).cloned().unwrap_or_default()
+        quotes
+            .get(&(command, stream, from, to))
+            .cloned()
+            .unwrap_or_default()
     };
-    Ok(diagnosis::from_matches(playbooks, &matches, sources(&quote)))
+    Ok(diagnosis::from_matches(
+        playbooks,
+        &matches,
+        sources(&quote),
+    ))
 }
 
 fn judgements(view: &SessionView) -> Vec<Judgement> {
@@ -69,7 +78,9 @@ fn judgements(view: &SessionView) -> Vec<Judgement> {
         .map(|row| Judgement {
             finding: row.finding,
             verdict: if row.confirmed {
-                Verdict::Confirmed { hypothesis: row.hypothesis.clone() }
+                Verdict::Confirmed {
+                    hypothesis: row.hypothesis.clone(),
+                }
             } else {
                 Verdict::Dismissed
             },

@@ -12,7 +12,10 @@ use crate::timeline::{Command, Met};
 /// Drafts a postmortem.
 pub fn draft(view: &SessionView, diagnosis: &Diagnosis) -> String {
     let mut out = String::new();
-    let title = view.title.clone().unwrap_or_else(|| format!("Session {}", view.id.short()));
+    let title = view
+        .title
+        .clone()
+        .unwrap_or_else(|| format!("Session {}", view.id.short()));
     let _ = writeln!(out, "# {}\n", escape(&title));
     summary(&mut out, view, diagnosis);
     causes(&mut out, diagnosis);
@@ -38,7 +41,11 @@ fn summary(out: &mut String, view: &SessionView, diagnosis: &Diagnosis) {
     let when = if view.relative_time {
         String::new()
     } else {
-        format!(", from {} to {}", first.at.rfc3339(), last.ended().rfc3339())
+        format!(
+            ", from {} to {}",
+            first.at.rfc3339(),
+            last.ended().rfc3339()
+        )
     };
     let _ = writeln!(
         out,
@@ -49,11 +56,24 @@ fn summary(out: &mut String, view: &SessionView, diagnosis: &Diagnosis) {
     );
     let causes = diagnosis.findings.iter().filter(|finding| leads(finding));
     for finding in causes.take(3) {
-        let _ = writeln!(out, "- {}. {}", sentence(&finding.title), citations(&finding.evidence));
+        let _ = writeln!(
+            out,
+            "- {}. {}",
+            sentence(&finding.title),
+            citations(&finding.evidence)
+        );
     }
-    let healthy = diagnosis.findings.iter().filter(|finding| kinds::harmless(&finding.kind));
+    let healthy = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| kinds::harmless(&finding.kind));
     for finding in healthy.take(2) {
-        let _ = writeln!(out, "- {}. {}", sentence(&finding.title), citations(&finding.evidence));
+        let _ = writeln!(
+            out,
+            "- {}. {}",
+            sentence(&finding.title),
+            citations(&finding.evidence)
+        );
     }
 }
 
@@ -62,7 +82,11 @@ fn leads(finding: &Finding) -> bool {
 }
 
 fn causes(out: &mut String, diagnosis: &Diagnosis) {
-    let found: Vec<&Finding> = diagnosis.findings.iter().filter(|finding| leads(finding)).collect();
+    let found: Vec<&Finding> = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| leads(finding))
+        .collect();
     if found.is_empty() {
         return;
     }
@@ -76,12 +100,21 @@ fn causes(out: &mut String, diagnosis: &Diagnosis) {
         };
         let _ = writeln!(out, "\n### {} ({status})\n", sentence(&finding.title));
         if !finding.explains.is_empty() {
-            let _ = writeln!(out, "{} {}\n", escape(&finding.explains), citations(&finding.evidence));
+            let _ = writeln!(
+                out,
+                "{} {}\n",
+                escape(&finding.explains),
+                citations(&finding.evidence)
+            );
         }
         for evidence in &finding.evidence {
             let _ = writeln!(out, "- {}", told(evidence));
         }
-        for hypothesis in finding.hypotheses.iter().filter(|one| one.probability >= 0.05) {
+        for hypothesis in finding
+            .hypotheses
+            .iter()
+            .filter(|one| one.probability >= 0.05)
+        {
             let mut seen: Vec<&Evidence> = hypothesis.supports.iter().collect();
             seen.extend(&hypothesis.against);
             if seen.is_empty() {
@@ -96,14 +129,22 @@ fn causes(out: &mut String, diagnosis: &Diagnosis) {
             );
         }
         if !finding.remedy.is_empty() {
-            let _ = writeln!(out, "\nRemedy: {} {}", escape(&finding.remedy), citations(&finding.evidence));
+            let _ = writeln!(
+                out,
+                "\nRemedy: {} {}",
+                escape(&finding.remedy),
+                citations(&finding.evidence)
+            );
         }
     }
 }
 
 fn timeline(out: &mut String, view: &SessionView, diagnosis: &Diagnosis) {
     let _ = writeln!(out, "\n## Timeline\n");
-    let start = view.commands.first().map_or(view.started, |command| command.at);
+    let start = view
+        .commands
+        .first()
+        .map_or(view.started, |command| command.at);
     let mut last_line: Option<(&Command, u32)> = None;
     for command in &view.commands {
         if let Some((before, _)) = last_line
@@ -149,31 +190,54 @@ fn ended(command: &Command) -> String {
 /// What the findings say of a command.
 fn said(command: &Command, diagnosis: &Diagnosis) -> String {
     let mut says: Vec<String> = Vec::new();
-    let evidence = diagnosis.findings.iter().filter(|finding| leads(finding)).flat_map(|finding| {
-        finding
-            .evidence
-            .iter()
-            .chain(finding.hypotheses.iter().take(1).flat_map(|hypothesis| &hypothesis.supports))
-    });
+    let evidence = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| leads(finding))
+        .flat_map(|finding| {
+            finding.evidence.iter().chain(
+                finding
+                    .hypotheses
+                    .iter()
+                    .take(1)
+                    .flat_map(|hypothesis| &hypothesis.supports),
+            )
+        });
     for one in evidence.filter(|one| one.number == command.number) {
         let text = escape(&shorten(&one.says, 120));
         if !text.is_empty() && !says.contains(&text) {
             says.push(text);
         }
     }
-    if says.is_empty() { String::new() } else { format!("— {}", says.join("; ")) }
+    if says.is_empty() {
+        String::new()
+    } else {
+        format!("— {}", says.join("; "))
+    }
 }
 
 fn open_ends(out: &mut String, diagnosis: &Diagnosis) {
-    let unmet: Vec<_> =
-        diagnosis.postconditions.iter().filter(|one| one.state != Met::Met).collect();
+    let unmet: Vec<_> = diagnosis
+        .postconditions
+        .iter()
+        .filter(|one| one.state != Met::Met)
+        .collect();
     if unmet.is_empty() && diagnosis.next.is_empty() {
         return;
     }
     let _ = writeln!(out, "\n## Open ends\n");
     for one in unmet {
-        let state = if one.state == Met::Unmet { "does not hold" } else { "nobody looked" };
-        let _ = writeln!(out, "- {} {}: {state}.", cite(one.number), escape(&one.text));
+        let state = if one.state == Met::Unmet {
+            "does not hold"
+        } else {
+            "nobody looked"
+        };
+        let _ = writeln!(
+            out,
+            "- {} {}: {state}.",
+            cite(one.number),
+            escape(&one.text)
+        );
     }
     for suggestion in &diagnosis.next {
         let line = one_line(&suggestion.line).replace('`', "'");
@@ -212,25 +276,39 @@ fn citations(evidence: &[Evidence]) -> String {
     numbers.sort_unstable();
     numbers.dedup();
     let cites: Vec<String> = numbers.into_iter().map(cite).collect();
-    if cites.is_empty() { String::new() } else { format!("({})", cites.join(", ")) }
+    if cites.is_empty() {
+        String::new()
+    } else {
+        format!("({})", cites.join(", "))
+    }
 }
 
 fn sentence(text: &str) -> String {
     let text = one_line(text);
     let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
     // A program's name keeps its own spelling.
     let program = text.split_whitespace().next().is_some_and(|word| {
         word.contains(['.', '_', '/', '-']) || matches!(word, "pkill" | "pgrep" | "ssh" | "python")
     });
-    if program { escape(&text) } else { escape(&format!("{first}{}", letters.as_str())) }
+    if program {
+        escape(&text)
+    } else {
+        escape(&format!("{first}{}", letters.as_str()))
+    }
 }
 
 /// Takes the meaning for markdown out of recorded text.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        if matches!(letter, '*' | '_' | '<' | '>' | '[' | ']' | '#' | '|' | '\\' | '`') {
+        if matches!(
+            letter,
+            '*' | '_' | '<' | '>' | '[' | ']' | '#' | '|' | '\\' | '`'
+        ) {
             out.push('\\');
         }
         out.push(if letter.is_control() { ' ' } else { letter });

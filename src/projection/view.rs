@@ -369,7 +369,8 @@ impl Replay {
     }
 
     fn finish(mut self) -> SessionView {
-        self.known.sort_by_key(|(known, _)| (known.at, known.number));
+        self.known
+            .sort_by_key(|(known, _)| (known.at, known.number));
         for (known, detail) in self.known {
             self.view.commands.push(command(known));
             self.view.details.push(detail);

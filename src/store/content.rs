@@ -54,8 +54,7 @@ impl Row {
                     .ok()
                     .filter(|len| *len <= CONTENT_MAX_BYTES)
                     .ok_or_else(|| bad(&self.id))?;
-                let bytes =
-                    zstd::bulk::decompress(&packed, capacity).map_err(|_| bad(&self.id))?;
+                let bytes = zstd::bulk::decompress(&packed, capacity).map_err(|_| bad(&self.id))?;
                 Some((salt, bytes))
             }
             _ => return Err(bad(&self.id)),

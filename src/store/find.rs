@@ -65,9 +65,10 @@ impl Store {
     pub async fn find_session(&self, text: &str) -> Result<SessionId, StoreError> {
         let text = text.trim();
         if text == "last" || text.is_empty() {
-            return self.last_session().await?.ok_or(StoreError::Empty {
-                what: "session",
-            });
+            return self
+                .last_session()
+                .await?
+                .ok_or(StoreError::Empty { what: "session" });
         }
         let (from, to) = bounds(SessionId::LETTER, text);
         // Index: (session, session_version), unique.

@@ -55,11 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::output_pieces`].
-    pub async fn output(
-        &self,
-        command: CommandId,
-        stream: Stream,
-    ) -> Result<Vec<u8>, StoreError> {
+    pub async fn output(&self, command: CommandId, stream: Stream) -> Result<Vec<u8>, StoreError> {
         Ok(self
             .outputs(command)
             .await?

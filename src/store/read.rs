@@ -239,7 +239,9 @@ impl Store {
         let mut sessions = Vec::with_capacity(rows.len());
         for row in rows {
             let title = match &row.title {
-                Some(id) => titles.get(&parse(id, "a title's id")?).map(|title| text(title)),
+                Some(id) => titles
+                    .get(&parse(id, "a title's id")?)
+                    .map(|title| text(title)),
                 None => None,
             };
             sessions.push(SessionRow {
@@ -260,13 +262,11 @@ impl Store {
 
     async fn session_hosts(&self, session: &str) -> Result<Vec<String>, StoreError> {
         // By primary key.
-        sqlx::query_scalar(
-            "select host from session_hosts where session = ? order by at_us, host",
-        )
-        .bind(session)
-        .fetch_all(&self.pool)
-        .await
-        .map_err(|error| self.error(error))
+        sqlx::query_scalar("select host from session_hosts where session = ? order by at_us, host")
+            .bind(session)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(|error| self.error(error))
     }
 
     /// How many sessions there are.

@@ -1,6 +1,6 @@
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
-use super::{TextLine, lines, plain};
+use super::{TextLine, bytes_of, lines, plain};
 
 fn texts(bytes: &[u8]) -> Vec<String> {
     lines(bytes).into_iter().map(|line| line.text).collect()
@@ -9,10 +9,10 @@ fn texts(bytes: &[u8]) -> Vec<String> {
 /// Each line with the bytes its span covers.
 fn spanned(bytes: &[u8]) -> Vec<(String, String)> {
     let show = |line: &TextLine| {
-        let (from, to) = (line.from as usize, line.to as usize);
+        let shown = bytes_of(bytes, line.from, line.to);
         (
             line.text.clone(),
-            String::from_utf8_lossy(&bytes[from..to]).into_owned(),
+            String::from_utf8_lossy(shown).into_owned(),
         )
     };
     lines(bytes).iter().map(show).collect()
@@ -79,7 +79,7 @@ fn a_bar_is_one_line_with_its_first_and_last_states() {
     assert_eq!(bar.states[0].text, "load:   0%|## | 0/100");
     assert_eq!(bar.states[7].text, bar.text);
     let state = &bar.states[6];
-    let shown = &bytes[state.from as usize..state.to as usize];
+    let shown = bytes_of(&bytes, state.from, state.to);
     assert_eq!(shown, b"load:  99%|## | 99/100\r");
 }
 

@@ -192,7 +192,12 @@ fn people_name_things_by_id_prefix_number_and_last() {
             store.find_session("s-iii").await,
             Err(StoreError::NotFound { .. })
         ));
-        for text in [first.to_string(), first.short(), "1".to_owned(), "#1".to_owned()] {
+        for text in [
+            first.to_string(),
+            first.short(),
+            "1".to_owned(),
+            "#1".to_owned(),
+        ] {
             assert_eq!(store.find_command(one, &text).await?.id, first);
         }
         let last = store.find_command(one, "last").await?;
@@ -319,16 +324,26 @@ fn a_database_that_cannot_be_used_is_refused_in_one_clear_sentence() {
     })
     .unwrap();
     let error = open(home.path());
-    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
+    assert!(
+        matches!(error, StoreError::Newer { found: 99, .. }),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("newer version of rec"));
 
     let other = tempfile::tempdir().unwrap();
-    std::fs::write(other.path().join("rec.db"), "this is no database, it is a letter").unwrap();
+    std::fs::write(
+        other.path().join("rec.db"),
+        "this is no database, it is a letter",
+    )
+    .unwrap();
     assert!(matches!(open(other.path()), StoreError::Foreign { .. }));
 
     let theirs = tempfile::tempdir().unwrap();
     block_on(async {
-        let url = format!("sqlite://{}?mode=rwc", theirs.path().join("rec.db").display());
+        let url = format!(
+            "sqlite://{}?mode=rwc",
+            theirs.path().join("rec.db").display()
+        );
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
         sqlx::query("create table cats (name text)")
             .execute(&mut connection)

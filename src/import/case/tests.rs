@@ -55,7 +55,10 @@ fn a_start_reads_with_a_t_or_a_space_and_without_a_zone() {
             "started: {started}\nsteps:\n- {{at: 1, command: ls, exit: 0}}\n"
         ))
         .unwrap();
-        assert_eq!(session.events[1].at.rfc3339(), "2026-11-30T10:00:01.000000Z");
+        assert_eq!(
+            session.events[1].at.rfc3339(),
+            "2026-11-30T10:00:01.000000Z"
+        );
     }
 }
 

@@ -52,7 +52,8 @@ fn the_span_covers_the_trace() {
     let lines = text::lines(output.as_bytes());
     let lines: Vec<&TextLine> = lines.iter().collect();
     let seen = read(&lines, &Context::default());
-    let shown = &output[seen[0].from as usize..seen[0].to as usize];
+    let shown = text::bytes_of(output.as_bytes(), seen[0].from, seen[0].to);
+    let shown = std::str::from_utf8(shown).unwrap();
     assert!(
         shown.starts_with("Traceback") && shown.ends_with("ValueError: no\n"),
         "{shown}"
