@@ -16,4 +16,5 @@ pub mod store;
 pub mod import;
 pub mod projection;
 pub mod report;
+pub mod web;
 pub mod cli;
