@@ -102,7 +102,7 @@ impl Keeper {
         {
             Ok(()) => Ok(keeper),
             Err(error) => {
-                let _ = std::fs::remove_file(&unborn);
+                std::fs::remove_file(&unborn).ok();
                 Err(error)
             }
         }

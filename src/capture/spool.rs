@@ -474,13 +474,13 @@ pub fn repair_tail(path: &Path, file: &File) -> io::Result<()> {
 /// Marks an open spool as being written; the mark goes when its last holder does.
 pub fn hold(file: &File) {
     // Some file systems have no locks: then the process id in the start record must do.
-    let _ = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).ok();
 }
 
 fn is_held(file: &File) -> bool {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
-            let _ = rustix::fs::flock(file, FlockOperation::Unlock);
+            rustix::fs::flock(file, FlockOperation::Unlock).ok();
             false
         }
         Err(error) => error == rustix::io::Errno::WOULDBLOCK,

@@ -129,11 +129,9 @@ pub struct SignalState {
     plain: bool,
 }
 
-impl SignalState {
-    /// Whether the hang-up signal was ignored (`nohup`).
-    pub fn hangup_ignored() -> bool {
-        is_ignored(libc::SIGHUP)
-    }
+/// Whether the hang-up signal is ignored (`nohup`).
+pub fn hangup_is_ignored() -> bool {
+    is_ignored(libc::SIGHUP)
 }
 
 /// Which signals the recorder takes from a file instead of being interrupted by them.
@@ -264,7 +262,7 @@ pub fn stop_with(signal: i32, target: i32) {
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), signal);
-        let _ = send_signal(target, signal);
+        send_signal(target, signal).ok();
         libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
         libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
     }
@@ -277,9 +275,9 @@ pub fn die_by(signal: i32) {
         current: Some(0),
         maximum: Some(0),
     };
-    let _ = setrlimit(Resource::Core, none);
+    setrlimit(Resource::Core, none).ok();
     // A core that goes to a program is not held by that limit.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
     set_disposition(signal, libc::SIG_DFL);
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     if own > 0 {
@@ -369,6 +367,12 @@ pub fn prepare(command: &mut Command, place: Place) {
     };
     // SAFETY: the hook makes system calls only; it neither allocates nor takes locks.
     unsafe { command.pre_exec(hook) };
+}
+
+/// Makes a start go through fork and `execvp`, which hands a script without `#!` to the shell.
+pub fn exec_as_a_shell_would(command: &mut Command) {
+    // SAFETY: the hook does nothing.
+    unsafe { command.pre_exec(|| Ok(())) };
 }
 
 /// Puts the caller's process group into the foreground, without being stopped for asking.
@@ -490,9 +494,10 @@ pub fn let_go(fd: StandardFd) {
     let Ok(null) = rustix::fs::open("/dev/null", flags, Mode::empty()) else {
         return;
     };
-    let _ = match fd {
+    match fd {
         StandardFd::In => rustix::stdio::dup2_stdin(null.as_fd()),
         StandardFd::Out => rustix::stdio::dup2_stdout(null.as_fd()),
         StandardFd::Err => rustix::stdio::dup2_stderr(null.as_fd()),
-    };
+    }
+    .ok();
 }

@@ -358,7 +358,7 @@ impl Sync {
             .name("sync".to_owned())
             .stack_size(64 << 10)
             .spawn(move || {
-                let _ = file.sync_data();
+                file.sync_data().ok();
             })
             .ok();
     }

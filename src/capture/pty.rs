@@ -1,0 +1,176 @@
+//! Pseudo-terminals, and the user's own terminal around them.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{
+    OptionalActions, OutputModes, Termios, Winsize, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
+};
+
+use crate::capture::spool::Size;
+use crate::capture::sys::{StandardFd, standard};
+
+/// The two ends of a new pseudo-terminal.
+#[derive(Debug)]
+pub struct Pair {
+    /// Ours; non-blocking.
+    pub master: OwnedFd,
+    /// The command's.
+    pub slave: OwnedFd,
+}
+
+/// Opens a pseudo-terminal that looks like the user's own terminal.
+///
+/// # Errors
+/// When the system has none left, or no `/dev/pts`.
+pub fn open_like(outer: &Outer) -> Result<Pair, Errno> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let slave = ioctl_tiocgptpeer(&master, flags)?;
+    if let Some(modes) = &outer.saved {
+        tcsetattr(&slave, OptionalActions::Now, modes)?;
+    }
+    if let Ok(size) = tcgetwinsize(&outer.tty) {
+        tcsetwinsize(&slave, size)?;
+    }
+    rustix::fs::fcntl_setfl(&master, OFlags::RDWR | OFlags::NONBLOCK)?;
+    Ok(Pair { master, slave })
+}
+
+/// The user's terminal. Restored when dropped, whichever way that comes about.
+#[derive(Debug)]
+pub struct Outer {
+    tty: OwnedFd,
+    saved: Option<Termios>,
+    raw: bool,
+}
+
+impl Outer {
+    /// The terminal behind one of our descriptors.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn behind(fd: StandardFd) -> Result<Self, Errno> {
+        let path = match fd {
+            StandardFd::In => "/proc/self/fd/0",
+            StandardFd::Out => "/proc/self/fd/1",
+            StandardFd::Err => "/proc/self/fd/2",
+        };
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        // Anew, as non-blocking mode on the inherited one would show in the shell; where that is not
+        // allowed (after `su`), the inherited one, which is read only when it has something.
+        let tty = rustix::fs::open(path, flags, Mode::empty())
+            .or_else(|_| rustix::io::fcntl_dupfd_cloexec(standard(fd), 3))?;
+        let saved = tcgetattr(&tty).ok();
+        Ok(Self { tty, saved, raw: false })
+    }
+
+    /// A second handle on it, which restores nothing unless told that it is raw.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn share(&self) -> Result<Self, Errno> {
+        let tty = rustix::io::fcntl_dupfd_cloexec(&self.tty, 3)?;
+        Ok(Self { tty, saved: self.saved.clone(), raw: false })
+    }
+
+    /// Its descriptor.
+    pub fn tty(&self) -> &OwnedFd {
+        &self.tty
+    }
+
+    /// Whether keys reach us as they are typed.
+    pub fn is_raw(&self) -> bool {
+        self.raw
+    }
+
+    /// Whether we may change and read it: it is ours now, or nobody minds.
+    pub fn is_foreground(&self) -> bool {
+        match tcgetpgrp(&self.tty) {
+            Ok(group) => group == rustix::process::getpgrp(),
+            Err(Errno::NOTTY) => true, // not our controlling terminal: no job control on it
+            Err(_) => false,
+        }
+    }
+
+    /// Hands every key on as typed, and output as it comes.
+    pub fn make_raw(&mut self) {
+        if let Ok(modes) = tcgetattr(&self.tty) {
+            let mut raw = modes.clone();
+            raw.make_raw();
+            self.raw = tcsetattr(&self.tty, OptionalActions::Now, &raw).is_ok();
+            self.saved = Some(modes);
+        }
+    }
+
+    /// Makes it raw after somebody changed it, and still restores it to what it was at first.
+    pub fn make_raw_again(&mut self) {
+        let saved = self.saved.take();
+        self.make_raw();
+        self.saved = saved.or(self.saved.take());
+    }
+
+    /// Puts it back as it was.
+    pub fn restore(&mut self) {
+        if self.raw
+            && let Some(modes) = &self.saved
+        {
+            tcsetattr(&self.tty, OptionalActions::Now, modes).ok();
+        }
+        self.raw = false;
+    }
+
+    /// Lets go without restoring: another process does, or has.
+    pub fn forget(&mut self) {
+        self.raw = false;
+    }
+
+    /// Notes that another process of ours made it raw, so that this one may restore it.
+    pub fn assume_raw(&mut self, raw: bool) {
+        self.raw = raw;
+    }
+
+    /// Its size in characters.
+    pub fn size(&self) -> Option<Size> {
+        let size = self.winsize()?;
+        Some(Size { rows: size.ws_row, columns: size.ws_col })
+    }
+
+    /// Its size, pixels included.
+    pub fn winsize(&self) -> Option<Winsize> {
+        tcgetwinsize(&self.tty).ok()
+    }
+
+    /// Whether it turns line ends into carriage return and line feed by itself.
+    pub fn processes_output(&self) -> bool {
+        tcgetattr(&self.tty).is_ok_and(|modes| modes.output_modes.contains(OutputModes::OPOST))
+    }
+}
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// Turns the inner terminal's output processing on or off: exactly one of the inner and the outer
+/// terminal may do it.
+pub fn process_output(master: &OwnedFd, on: bool) {
+    if let Ok(mut modes) = tcgetattr(master.as_fd())
+        && modes.output_modes.contains(OutputModes::OPOST) != on
+    {
+        modes.output_modes.set(OutputModes::OPOST, on);
+        tcsetattr(master.as_fd(), OptionalActions::Now, &modes).ok();
+    }
+}
+
+/// Whether two descriptors lead to the same terminal.
+pub fn same_terminal(a: StandardFd, b: StandardFd) -> bool {
+    let device = |fd| rustix::fs::fstat(standard(fd)).map(|stat| stat.st_rdev);
+    matches!((device(a), device(b)), (Ok(a), Ok(b)) if a == b)
+}
