@@ -1,0 +1,148 @@
+//! `rec COMMAND [ARG…]`: runs a command, records it, and ends as it ended.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::capture::run::{self, Options};
+use crate::capture::sys;
+use crate::event::Exit;
+
+/// `rec`'s own failure before anything was started.
+const OURS: u8 = 125;
+
+/// What stands between `rec` and the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Say nothing on standard error.
+    pub quiet: bool,
+    /// Record into this session.
+    pub session: Option<String>,
+    /// Record input too. Taken, and without effect so far.
+    pub stdin: bool,
+}
+
+/// Runs and records a command. Where a signal ended it, that signal ends this process too.
+pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
+    let tell = |line: &str| {
+        if !options.quiet {
+            say(line);
+        }
+    };
+    match run::record(&Options { session: options.session.clone() }, argv, &tell) {
+        Ok(Exit::Code(code)) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(OURS)),
+        Ok(Exit::Signal(signal)) => {
+            sys::die_by(signal);
+            // Still here: process 1 of a container cannot die by a signal it sends itself.
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(OURS))
+        }
+        Ok(Exit::Lost | Exit::Running | Exit::Stopped(_)) => ExitCode::from(OURS),
+        Err(error) => {
+            tell(&error.to_string());
+            ExitCode::from(OURS)
+        }
+    }
+}
+
+fn say(line: &str) {
+    use std::io::Write;
+    // Standard error may be gone; that is no reason to fail.
+    writeln!(std::io::stderr(), "rec: {line}").ok();
+}
+
+/// How a command line is to be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A program to record.
+    Record(RunOptions, Vec<OsString>),
+    /// One of our verbs, with everything after it; or options that are not about recording.
+    Verb(Vec<OsString>),
+    /// Something is missing or unknown.
+    Wrong(String),
+}
+
+/// Words that are verbs, built or not, and never programs.
+pub const VERBS: &[&str] = &[
+    "shell", "why", "next", "timeline", "show", "sessions", "changes", "replay", "new", "use", "end",
+    "note", "confirm", "dismiss", "search", "playbook", "postmortem", "import", "export", "serve",
+    "mcp", "verify", "rebuild", "forget", "doctor", "demo", "help", "version",
+];
+
+/// Understands a command line, without the program's own name, by its first word.
+pub fn understand(args: Vec<OsString>) -> Line {
+    let mut options = RunOptions::default();
+    let mut words = args.into_iter();
+    let mut given = false;
+    while let Some(word) = words.next() {
+        let rest = |word: OsString, words: std::vec::IntoIter<OsString>| {
+            std::iter::once(word).chain(words).collect::<Vec<_>>()
+        };
+        match word.to_str() {
+            Some("--") => {
+                let argv: Vec<OsString> = words.collect();
+                return if argv.is_empty() {
+                    Line::Wrong("nothing to record after `--`".to_owned())
+                } else {
+                    Line::Record(options, argv)
+                };
+            }
+            Some("--quiet" | "-q") => options.quiet = true,
+            Some("--stdin") => options.stdin = true,
+            Some("--session") => match words.next() {
+                Some(session) => options.session = Some(session.to_string_lossy().into_owned()),
+                None => return Line::Wrong("`--session` needs a session".to_owned()),
+            },
+            Some(text) if text.starts_with("--session=") => {
+                options.session = text.split_once('=').map(|(_, session)| session.to_owned());
+            }
+            Some("--help" | "-h" | "--version" | "-V") if !given => {
+                return Line::Verb(rest(word, words));
+            }
+            Some(text) if text.starts_with('-') => {
+                return Line::Wrong(format!("unknown option `{text}` (before a program: --quiet, --session S)"));
+            }
+            Some(text) if VERBS.contains(&text) => return Line::Verb(rest(word, words)),
+            _ => return Line::Record(options, rest(word, words)),
+        }
+        given = true;
+    }
+    Line::Verb(vec![OsString::from("--help")])
+}
+
+/// Says what is wrong with a command line; the exit code for it.
+pub fn refuse(why: &str) -> ExitCode {
+    say(why);
+    ExitCode::from(OURS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        understand(text.split_whitespace().map(OsString::from).collect())
+    }
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_first_word_decides() {
+        assert_eq!(line("why last --json"), Line::Verb(words("why last --json")));
+        assert_eq!(line("ls why"), Line::Record(RunOptions::default(), words("ls why")));
+        assert_eq!(line("-- why x"), Line::Record(RunOptions::default(), words("why x")));
+        assert_eq!(line(""), Line::Verb(words("--help")));
+    }
+
+    #[test]
+    fn our_options_stand_before_the_program_and_its_own_stay_its_own() {
+        let Line::Record(options, argv) = line("--quiet --session s-ab grep --quiet -- x") else {
+            panic!("not a recording");
+        };
+        assert!(options.quiet && options.session.as_deref() == Some("s-ab"));
+        assert_eq!(argv, words("grep --quiet -- x"));
+        assert!(matches!(line("--nonsense ls"), Line::Wrong(_)));
+        assert!(matches!(line("--session"), Line::Wrong(_)));
+        assert!(matches!(line("--"), Line::Wrong(_)));
+    }
+}
