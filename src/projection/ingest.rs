@@ -360,10 +360,7 @@ fn stillborn(path: &Path, read: &SpoolRead) -> io::Result<Fate> {
         return Ok(Fate::Keep);
     }
     let meta = fs::metadata(path)?;
-    let old = meta
-        .modified()?
-        .elapsed()
-        .is_ok_and(|age| age > STILLBORN);
+    let old = meta.modified()?.elapsed().is_ok_and(|age| age > STILLBORN);
     Ok(match (old, meta.len() <= spool::HEADER_LEN) {
         (false, _) => Fate::Keep,
         (true, true) => Fate::Delete,

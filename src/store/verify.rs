@@ -114,10 +114,8 @@ impl Check {
             );
         }
         if row.hash != row.hashed().after(&row.prev_hash) {
-            self.found.problem(
-                seq,
-                format!("event {seq} was changed after it was written"),
-            );
+            self.found
+                .problem(seq, format!("event {seq} was changed after it was written"));
         }
         self.chains
             .insert(row.session.clone(), (row.session_version, row.hash.clone()));
@@ -155,7 +153,8 @@ impl Check {
         let content = match row.read() {
             Ok(content) => content,
             Err(_) => {
-                self.found.problem(None, format!("content {name} does not read"));
+                self.found
+                    .problem(None, format!("content {name} does not read"));
                 return;
             }
         };

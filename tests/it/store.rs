@@ -421,7 +421,10 @@ fn tampered(statement: &'static str) -> (Option<i64>, String) {
         store.append(session, ran(&SECOND).1, None).await?;
         let verified = store.verify().await?;
         assert!(verified.is_ok(), "{verified:?}");
-        assert_eq!((verified.events, verified.sessions, verified.contents), (7, 1, 4));
+        assert_eq!(
+            (verified.events, verified.sessions, verified.contents),
+            (7, 1, 4)
+        );
         Ok(())
     });
     block_on(async {
@@ -440,12 +443,28 @@ fn tampered(statement: &'static str) -> (Option<i64>, String) {
 #[test]
 fn verify_finds_what_was_changed_behind_the_stores_back() {
     let cases = [
-        ("update events set at_us = at_us + 1 where seq = 3", Some(3), "changed"),
-        ("update events set body = replace(body, '\"code\":0', '\"code\":1') where seq = 4", Some(4), "changed"),
+        (
+            "update events set at_us = at_us + 1 where seq = 3",
+            Some(3),
+            "changed",
+        ),
+        (
+            "update events set body = replace(body, '\"code\":0', '\"code\":1') where seq = 4",
+            Some(4),
+            "changed",
+        ),
         ("delete from events where seq = 3", Some(4), "missing"),
         ("delete from events where seq = 7", Some(7), "missing"),
-        ("update contents set bytes = x'6f6e65' where rowid = 2", Some(3), "not what was recorded"),
-        ("update contents set codec = 'erased', bytes = null, salt = null where rowid = 2", Some(3), "no event says"),
+        (
+            "update contents set bytes = x'6f6e65' where rowid = 2",
+            Some(3),
+            "not what was recorded",
+        ),
+        (
+            "update contents set codec = 'erased', bytes = null, salt = null where rowid = 2",
+            Some(3),
+            "no event says",
+        ),
         ("delete from contents where rowid = 1", Some(2), "missing"),
     ];
     for (statement, seq, words) in cases {
@@ -499,7 +518,10 @@ fn a_running_command_is_not_forgotten() {
         events.truncate(2);
         store.append(SessionId::new(), events, None).await?;
         let refused = store.forget(command, Micros(0)).await;
-        assert!(matches!(refused, Err(StoreError::StillRunning { number: 1 })));
+        assert!(matches!(
+            refused,
+            Err(StoreError::StillRunning { number: 1 })
+        ));
         Ok(())
     });
 }
@@ -522,7 +544,10 @@ async fn projected(home: &Path) -> Vec<String> {
             .fetch_all(&mut raw)
             .await
             .unwrap();
-        let quoted: Vec<String> = columns.iter().map(|name| format!("quote({name})")).collect();
+        let quoted: Vec<String> = columns
+            .iter()
+            .map(|name| format!("quote({name})"))
+            .collect();
         let select = format!("select {} as row from {table}", quoted.join(" || ',' || "));
         let mut found: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(select))
             .fetch_all(&mut raw)

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::{Ingested, Patience, ingest};
 use crate::capture::home::Home;
-use crate::capture::spool::{End, Output, Record, Recorder, Start, encode, header, hold, spool_path};
+use crate::capture::spool::{
+    End, Output, Record, Recorder, Start, encode, header, hold, spool_path,
+};
 use crate::event::{Event, Exit, Stream, Terminals};
 use crate::id::{CommandId, SessionId};
 use crate::projection::{SessionView, session_from_log};
@@ -127,7 +129,12 @@ fn a_finished_spool_becomes_events_and_goes() {
     let command = CommandId::new();
     let (_, path) = bench.spool(
         command,
-        &[printed(10, "one\n"), printed(20, "two\n"), printed(90_000, "three\n"), END],
+        &[
+            printed(10, "one\n"),
+            printed(20, "two\n"),
+            printed(90_000, "three\n"),
+            END,
+        ],
     );
     let report = bench.ingest();
     assert_eq!((report.finished, report.running), (1, 0));
@@ -207,7 +214,14 @@ fn a_damaged_spool_gives_what_reads_and_is_moved_aside() {
     let report = bench.ingest();
     assert_eq!(report.broken.len(), 1);
     assert!(!path.exists());
-    assert!(bench.home.spool_dir().join("broken").join(path.file_name().unwrap()).exists());
+    assert!(
+        bench
+            .home
+            .spool_dir()
+            .join("broken")
+            .join(path.file_name().unwrap())
+            .exists()
+    );
     let view = bench.view();
     assert_eq!(view.commands[0].exit, Exit::Lost);
     assert!(view.details[0].gap_bytes > 0);
@@ -227,7 +241,10 @@ fn a_spool_left_behind_after_its_commit_changes_nothing() {
     fs::write(&path, &bytes).unwrap();
     bench.ingest();
     assert!(!path.exists());
-    assert_eq!(bench.look(async |store| store.head().await.unwrap()), before);
+    assert_eq!(
+        bench.look(async |store| store.head().await.unwrap()),
+        before
+    );
 }
 
 #[test]

@@ -1,0 +1,867 @@
+//! Whose line is it: aligns the lines of a stream to the invocations that can print there.
+//!
+//! A monotone dynamic programme: invocations print in the order they run (loops may go round), each
+//! line belongs to one of them or to nobody, and the sum of how well lines fit is made as large as
+//! can be. Forward and backward sums give, for each line, the best reading in which it is another's:
+//! where that is about as good, the line stays unclaimed.
+
+use super::plan::{self, Speaker};
+use super::{
+    Claim, Confidence, Ctx, Fit, Grammar, LineFit, Look, Probe, Reading, Shown, Sink, Span, counts,
+    shellmsg,
+};
+use crate::event::{Exit, Stream};
+use crate::fact::{EchoedPid, Fact, Reach};
+use crate::shell::{Condition, HopKind, Tri};
+
+/// Lines aligned at once; of more, the first and the last half are aligned.
+const MOST_LINES: usize = 3_000;
+/// States a speaker may have for counting its lines.
+const MOST_COUNTED: usize = 64;
+/// How much better the chosen reading must be than the next one.
+const CLEAR: f32 = 0.4;
+/// What it costs when an invocation that should print does not.
+const MISSING: f32 = 6.0;
+const IMPOSSIBLE: f32 = -1.0e9;
+
+fn weight(fit: Fit) -> f32 {
+    match fit {
+        Fit::No => IMPOSSIBLE,
+        Fit::Perhaps => 1.0,
+        Fit::Likely => 4.0,
+        Fit::Surely => 8.0,
+    }
+}
+
+/// A speaker with its probe and what it offers for a stream.
+struct Party<'a> {
+    speaker: Speaker<'a>,
+    probe: &'static dyn Probe,
+    /// It said something on standard error.
+    complained: bool,
+    lines: Vec<(Shown, Confidence)>,
+}
+
+/// How well a line fits as a complaint.
+type ComplaintFit<'a> = Box<dyn Fn(&str) -> Fit + 'a>;
+
+/// What a speaker offers for the lines of one stream.
+struct Offer<'a> {
+    party: usize,
+    min: usize,
+    usual: usize,
+    max: Option<usize>,
+    fit: Option<LineFit<'a>>,
+    err: Option<ComplaintFit<'a>>,
+    group: Option<usize>,
+}
+
+impl Offer<'_> {
+    /// States: how many lines it has, up to this many told apart.
+    fn cap(&self) -> usize {
+        self.max
+            .unwrap_or(self.min.max(self.usual).max(1))
+            .min(MOST_COUNTED)
+    }
+
+    fn leave_cost(&self, lines: usize) -> f32 {
+        if lines < self.min {
+            MISSING
+        } else if lines < self.usual.min(self.cap()) {
+            0.5
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Reads a command's output.
+pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Reading {
+    let mut reading = Reading::default();
+    let mut parties: Vec<Party<'_>> = plan::speakers(look.tree)
+        .into_iter()
+        .filter_map(|speaker| {
+            let probe = *probes
+                .iter()
+                .find(|probe| probe.recognises(speaker.invocation))?;
+            Some(Party {
+                speaker,
+                probe,
+                complained: false,
+                lines: Vec::new(),
+            })
+        })
+        .collect();
+    // Standard error first: who complained there need not have printed.
+    let mut streams: Vec<_> = look.streams.iter().collect();
+    streams.sort_by_key(|(stream, _)| match stream {
+        Stream::Stderr => 0,
+        Stream::Stdout => 1,
+        Stream::Tty => 2,
+    });
+    for (stream, bytes) in streams {
+        let lines = super::shown_lines(*stream, bytes);
+        settle(look, *stream, lines, &mut parties, &mut reading);
+    }
+    for at in 0..parties.len() {
+        read_party(look, &mut parties, at, &mut reading);
+    }
+    reading
+        .unclaimed
+        .sort_by_key(|span| (span.stream, span.from));
+    reading
+        .claims
+        .sort_by_key(|claim| (claim.span.stream, claim.span.from));
+    reading
+        .facts
+        .sort_by_key(|seen| (seen.invocation, seen.stream, seen.from));
+    reading
+}
+
+/// Gives the lines of one stream to their parties.
+fn settle(
+    look: &Look<'_>,
+    stream: Stream,
+    lines: Vec<Shown>,
+    parties: &mut [Party<'_>],
+    reading: &mut Reading,
+) {
+    let owners = owners(look, stream, &lines, parties);
+    let mut open: Option<Span> = None;
+    for (line, owner) in lines.into_iter().zip(owners) {
+        let span = Span {
+            stream,
+            from: line.from,
+            to: line.to,
+        };
+        match owner {
+            Some((party, confidence)) => {
+                if let Some(party) = parties.get_mut(party) {
+                    let invocation = party.speaker.invocation.index;
+                    match reading.claims.last_mut() {
+                        Some(last)
+                            if last.invocation == invocation
+                                && last.confidence == confidence
+                                && last.span.stream == stream
+                                && last.span.to == span.from =>
+                        {
+                            last.span.to = span.to;
+                        }
+                        _ => reading.claims.push(Claim {
+                            invocation,
+                            span,
+                            confidence,
+                        }),
+                    }
+                    if stream == Stream::Stderr {
+                        party.complained = true;
+                    }
+                    party.lines.push((line, confidence));
+                }
+                reading.unclaimed.extend(open.take());
+            }
+            None if line.text.trim().is_empty() => {}
+            None => match &mut open {
+                Some(open) => open.to = span.to,
+                None => open = Some(span),
+            },
+        }
+    }
+    reading.unclaimed.extend(open);
+}
+
+type Owner = Option<(usize, Confidence)>;
+
+fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>]) -> Vec<Owner> {
+    let mut owners: Vec<Owner> = vec![None; lines.len()];
+    // What ssh itself says is nobody else's.
+    let mut left: Vec<usize> = (0..lines.len()).collect();
+    let ssh = parties.iter().position(|party| {
+        party.speaker.invocation.hop == Some(HopKind::Ssh)
+            || matches!(
+                party.speaker.invocation.program(),
+                "ssh" | "scp" | "sftp" | "rsync"
+            )
+    });
+    if let Some(ssh) = ssh
+        && stream != Stream::Stdout
+    {
+        left.retain(|at| {
+            let own = lines
+                .get(*at)
+                .is_some_and(|line| shellmsg::is_ssh_line(&line.text));
+            if own && let Some(owner) = owners.get_mut(*at) {
+                *owner = Some((ssh, Confidence::Sure));
+            }
+            !own
+        });
+    }
+    if left.is_empty() {
+        return owners;
+    }
+    let contexts: Vec<Ctx<'_>> = parties.iter().map(|party| context(look, party)).collect();
+    let offers = offers(stream, parties, &contexts);
+    let printing: Vec<&Offer<'_>> = offers.iter().filter(|offer| offer.fit.is_some()).collect();
+    if let [only] = printing.as_slice()
+        && stream == Stream::Stdout
+    {
+        for at in left {
+            if let Some(owner) = owners.get_mut(at) {
+                *owner = Some((only.party, Confidence::Sure));
+            }
+        }
+        return owners;
+    }
+    let window: Vec<usize> = if left.len() > MOST_LINES {
+        let half = MOST_LINES / 2;
+        left.iter()
+            .take(half)
+            .chain(left.iter().skip(left.len() - half))
+            .copied()
+            .collect()
+    } else {
+        left.clone()
+    };
+    let texts: Vec<&str> = window
+        .iter()
+        .filter_map(|at| lines.get(*at).map(|line| line.text.as_str()))
+        .collect();
+    let aligned = align(&texts, &offers);
+    for (at, owner) in window.iter().zip(&aligned) {
+        if let Some(slot) = owners.get_mut(*at) {
+            *slot = *owner;
+        }
+    }
+    if window.len() < left.len() {
+        bridge(&left, &window, &aligned, &mut owners);
+    }
+    // The only program there is says what nobody else can have said.
+    let leaves: Vec<usize> = offers
+        .iter()
+        .filter(|offer| {
+            parties.get(offer.party).is_some_and(|party| {
+                party.speaker.invocation.hop.is_none() && !plan::is_quiet(party.speaker.invocation)
+            })
+        })
+        .map(|offer| offer.party)
+        .collect();
+    if let [only] = leaves.as_slice() {
+        for at in left {
+            if let Some(slot @ None) = owners.get_mut(at) {
+                *slot = Some((*only, Confidence::Sure));
+            }
+        }
+    }
+    owners
+}
+
+/// The lines between two windows: they belong to whoever has the lines on both sides.
+fn bridge(left: &[usize], window: &[usize], aligned: &[Owner], owners: &mut [Owner]) {
+    let half = MOST_LINES / 2;
+    let before = aligned.get(half - 1).copied().flatten();
+    let after = aligned.get(half).copied().flatten();
+    let (Some((one, _)), Some((other, _))) = (before, after) else {
+        return;
+    };
+    if one == other {
+        for at in left.iter().filter(|at| !window.contains(at)) {
+            if let Some(owner) = owners.get_mut(*at) {
+                *owner = Some((one, Confidence::Likely));
+            }
+        }
+    }
+}
+
+fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>]) -> Vec<Offer<'a>> {
+    let meets = |to: Option<Stream>| to.is_some_and(|to| to == stream || stream == Stream::Tty);
+    let mut offers: Vec<Offer<'a>> = Vec::new();
+    let mut group = 0;
+    let mut was_in_loop = false;
+    for (at, (party, ctx)) in parties.iter().zip(contexts).enumerate() {
+        let speaker = &party.speaker;
+        let (prints, complains) = (meets(speaker.out), meets(speaker.err));
+        if speaker.in_loop && !was_in_loop {
+            group += 1;
+        }
+        was_in_loop = speaker.in_loop;
+        if !prints && !complains {
+            continue;
+        }
+        let mut offer = Offer {
+            party: at,
+            min: 0,
+            usual: 0,
+            max: Some(0),
+            fit: None,
+            err: None,
+            group: speaker.in_loop.then_some(group),
+        };
+        if prints {
+            let grammar = through_filter(party.probe.grammar(ctx), ctx);
+            offer.min = if speaker.optional || party.complained {
+                0
+            } else {
+                grammar.min
+            };
+            offer.usual = grammar.usual;
+            offer.max = grammar.max;
+            if grammar.max != Some(0) {
+                offer.fit = Some(grammar.fit);
+            }
+        }
+        if complains {
+            offer.err = Some(Box::new(move |line| complaint_fit(line, party, ctx)));
+        }
+        offers.push(offer);
+    }
+    offers
+}
+
+/// A grammar as the later stages of the pipeline leave it.
+fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    let filter = ctx.filter;
+    if filter.counted.is_some() {
+        return counts::grammar(filter);
+    }
+    let limit = match (filter.head, filter.tail) {
+        (Some(head), Some(tail)) => Some(head.min(tail)),
+        (one, other) => one.or(other),
+    };
+    let max = match (grammar.max, limit) {
+        (Some(max), Some(limit)) => Some(max.min(limit)),
+        (one, other) => one.or(other),
+    };
+    let min = if filter.may_lose_start() {
+        0
+    } else {
+        grammar.min
+    };
+    let fit = grammar.fit;
+    Grammar {
+        min: max.map_or(min, |max| min.min(max)),
+        usual: grammar.usual,
+        max,
+        fit: Box::new(move |line, nth| {
+            let nth = if filter.may_lose_start() {
+                nth.saturating_add(1)
+            } else {
+                nth
+            };
+            let own = fit(line, nth);
+            match filter.passes(line) {
+                Some(false) if !filter.numbered => Fit::No,
+                Some(true) if !filter.patterns.is_empty() => own.max(Fit::Perhaps),
+                Some(_) => own,
+                None => own.max(Fit::Perhaps),
+            }
+        }),
+    }
+}
+
+/// How well a line fits as a complaint of this party.
+fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
+    let invocation = party.speaker.invocation;
+    let program = invocation.program();
+    if let Some(rest) = shellmsg::after_shell_prefix(line) {
+        let names_it = !program.is_empty()
+            && invocation.words.first().is_some_and(|word| {
+                rest.starts_with(&format!("{}:", word.text))
+                    || rest.ends_with(&format!(": {}", word.text))
+                    || rest.contains(&word.text) && word.text.len() > 2
+            });
+        let names_redirect = invocation
+            .redirects
+            .iter()
+            .any(|redirect| match &redirect.to {
+                crate::shell::RedirectTo::Truncate { path }
+                | crate::shell::RedirectTo::Append { path }
+                | crate::shell::RedirectTo::Read { path } => {
+                    !path.text.is_empty() && (rest.contains(&path.text) || !path.literal)
+                }
+                _ => false,
+            });
+        return if names_it {
+            Fit::Surely
+        } else if names_redirect {
+            Fit::Likely
+        } else {
+            Fit::No
+        };
+    }
+    if !program.is_empty() {
+        let word = invocation
+            .words
+            .first()
+            .map_or("", |word| word.text.as_str());
+        for name in [program, word] {
+            if line
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(": ") || rest.starts_with(" error"))
+            {
+                return Fit::Surely;
+            }
+        }
+    }
+    if invocation.hop.is_some() || invocation.program().is_empty() {
+        return Fit::No;
+    }
+    party.probe.complains(line, ctx)
+}
+
+fn context<'a>(look: &'a Look<'a>, party: &'a Party<'_>) -> Ctx<'a> {
+    Ctx {
+        look,
+        invocation: party.speaker.invocation,
+        later: &party.speaker.later,
+        filter: &party.speaker.filter,
+        exit: exit_of(look, party),
+        failed: Tri::Unknown,
+        ran: Tri::Unknown,
+    }
+}
+
+/// The command's own exit code, when it must be this invocation's.
+fn exit_of(look: &Look<'_>, party: &Party<'_>) -> Option<i32> {
+    let Exit::Code(code) = look.exit else {
+        return None;
+    };
+    let invocation = party.speaker.invocation;
+    let over_ssh = plan::ancestors(look.tree, invocation).any(|hop| hop.hop == Some(HopKind::Ssh));
+    if invocation.background || (over_ssh && code == 255) || !party.speaker.later.is_empty() {
+        return None;
+    }
+    let last = look
+        .tree
+        .invocations
+        .iter()
+        .rev()
+        .find(|one| one.hop.is_none() && !one.substituted)?;
+    (last.index == invocation.index).then_some(code)
+}
+
+/// Lets the probe of a party read its lines.
+fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &mut Reading) {
+    let Some(party) = parties.get(at) else { return };
+    let speaker = &party.speaker;
+    let (ran, failed) = (ran(look, parties, at), failed(look, parties, at));
+    let mut ctx = context(look, party);
+    ctx.ran = ran;
+    ctx.failed = failed;
+    let here = parties
+        .iter()
+        .take(at)
+        .flat_map(|party| party.lines.iter())
+        .filter(|(line, _)| line.stream != Stream::Stderr)
+        .map(|(line, _)| line.to)
+        .max()
+        .unwrap_or(0);
+    let stream = look
+        .streams
+        .iter()
+        .map(|(stream, _)| *stream)
+        .find(|stream| *stream != Stream::Stderr)
+        .unwrap_or(Stream::Stdout);
+    let place = &speaker.invocation.place;
+    let mut sink = Sink {
+        place,
+        invocation: speaker.invocation.index,
+        at: Span {
+            stream,
+            from: here,
+            to: here,
+        },
+        reading,
+    };
+    let lines: Vec<Shown> = party.lines.iter().map(|(line, _)| line.clone()).collect();
+    said_by_shell(look, party, &lines, &mut sink);
+    if speaker.invocation.hop.is_some() {
+        return;
+    }
+    if speaker.out.is_none() && lines.is_empty() {
+        // Its output went elsewhere: only its code can speak.
+        if speaker.swallowed || !party.probe.reads_silence() {
+            return;
+        }
+        ctx.ran = Tri::Unknown;
+    }
+    if speaker.filter.counted.is_some() {
+        counts::read_counted(&lines, &ctx, &mut sink);
+        return;
+    }
+    if !speaker.in_loop {
+        party.probe.read(&lines, &ctx, &mut sink);
+        return;
+    }
+    for block in lines.chunk_by(|one, next| one.stream == next.stream && one.to == next.from) {
+        party.probe.read(block, &ctx, &mut sink);
+    }
+}
+
+/// Facts from what shells, wrappers and ssh say about commands they could not run.
+fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut Sink<'_>) {
+    let speaker = &party.speaker;
+    for line in lines {
+        let complains = line.stream != Stream::Stdout || speaker.err == Some(Stream::Stdout);
+        if !complains {
+            continue;
+        }
+        if let Some(pid) = shellmsg::job_pid(&line.text) {
+            sink.line(line, EchoedPid { pid });
+            continue;
+        }
+        match shellmsg::read_line(&line.text) {
+            Some(Fact::Reach(mut reach)) => {
+                if reach.host.is_empty() {
+                    reach.host = ssh_target(look, party).unwrap_or_default();
+                }
+                sink.line(line, Reach { ..reach });
+            }
+            Some(fact) => sink.line(line, fact),
+            None => {}
+        }
+    }
+}
+
+/// The host an ssh invocation leads to.
+fn ssh_target(look: &Look<'_>, party: &Party<'_>) -> Option<String> {
+    let index = party.speaker.invocation.index;
+    look.tree
+        .invocations
+        .iter()
+        .find(|one| one.parent == Some(index))
+        .and_then(|child| child.place.host.clone())
+        .or_else(|| look.tree.target_host().map(str::to_owned))
+}
+
+/// Whether a party is known to have run.
+fn ran(look: &Look<'_>, parties: &[Party<'_>], at: usize) -> Tri {
+    let Some(party) = parties.get(at) else {
+        return Tri::Unknown;
+    };
+    let invocation = party.speaker.invocation;
+    let said = |party: &Party<'_>| {
+        party
+            .lines
+            .iter()
+            .any(|(line, _)| line.stream != Stream::Stderr)
+    };
+    if said(party) {
+        return Tri::Yes;
+    }
+    let hop_spoke = plan::ancestors(look.tree, invocation).any(|hop| {
+        parties
+            .iter()
+            .any(|party| party.speaker.invocation.index == hop.index && party.complained)
+    });
+    if party.complained || hop_spoke || party.speaker.err.is_none() {
+        return Tri::Unknown;
+    }
+    if !plan::certain(look.tree, invocation, true) {
+        return Tri::Unknown;
+    }
+    let over_ssh = plan::ancestors(look.tree, invocation).any(|hop| hop.hop == Some(HopKind::Ssh));
+    let reached_end = match look.exit {
+        Exit::Code(code) => !(code == 255 && over_ssh) && code < 126,
+        _ => false,
+    };
+    let later_spoke = parties.iter().skip(at + 1).any(|later| {
+        said(later)
+            && later.speaker.invocation.shell == invocation.shell
+            && !later.speaker.in_loop
+            && !later.speaker.invocation.background
+    });
+    if reached_end || later_spoke {
+        Tri::Yes
+    } else {
+        Tri::Unknown
+    }
+}
+
+/// Whether a party failed, as its code or what hangs on it by `&&` and `||` shows.
+fn failed(look: &Look<'_>, parties: &[Party<'_>], at: usize) -> Tri {
+    let Some(party) = parties.get(at) else {
+        return Tri::Unknown;
+    };
+    if let Some(code) = exit_of(look, party) {
+        return (code != 0).into();
+    }
+    let invocation = party.speaker.invocation;
+    let mut names = vec![invocation.index];
+    names.extend(party.speaker.later.iter().map(|stage| stage.index));
+    names.extend(plan::ancestors(look.tree, invocation).map(|hop| hop.index));
+    for later in parties.iter().skip(at + 1) {
+        if later.lines.is_empty() {
+            continue;
+        }
+        match later.speaker.invocation.condition {
+            Condition::IfOk(on) if names.contains(&on) => return Tri::No,
+            Condition::IfFailed(on) if names.contains(&on) => return Tri::Yes,
+            _ => {}
+        }
+    }
+    Tri::Unknown
+}
+
+/// The tables of the dynamic programme: state (offer, lines so far), flattened.
+struct Table {
+    first: Vec<usize>,
+    caps: Vec<usize>,
+    states: usize,
+}
+
+impl Table {
+    fn of(offers: &[Offer<'_>]) -> Self {
+        let mut first = Vec::new();
+        let mut caps = Vec::new();
+        let mut states = 1; // state 0: nobody has spoken
+        for offer in offers {
+            first.push(states);
+            caps.push(offer.cap());
+            states += offer.cap() + 1;
+        }
+        Self {
+            first,
+            caps,
+            states,
+        }
+    }
+
+    fn at(&self, offer: usize, lines: usize) -> usize {
+        let cap = self.caps.get(offer).copied().unwrap_or(0);
+        self.first.get(offer).copied().unwrap_or(0) + lines.min(cap)
+    }
+}
+
+/// How each offer takes a line: by the number of lines it already has, and as a complaint.
+struct Taken {
+    as_nth: Vec<Vec<f32>>,
+    as_error: Vec<f32>,
+}
+
+fn taken(line: &str, offers: &[Offer<'_>], table: &Table) -> Taken {
+    let as_nth = offers
+        .iter()
+        .zip(&table.caps)
+        .map(|(offer, cap)| {
+            (0..=*cap)
+                .map(|nth| match &offer.fit {
+                    Some(fit) if offer.max.is_none_or(|max| nth < max) => weight(fit(line, nth)),
+                    _ => IMPOSSIBLE,
+                })
+                .collect()
+        })
+        .collect();
+    let as_error = offers
+        .iter()
+        .map(|offer| {
+            offer
+                .err
+                .as_ref()
+                .map_or(IMPOSSIBLE, |fit| weight(fit(line)))
+        })
+        .collect();
+    Taken { as_nth, as_error }
+}
+
+/// Gives each line to an offer, or to nobody where that is not clear.
+fn align(lines: &[&str], offers: &[Offer<'_>]) -> Vec<Owner> {
+    if offers.is_empty() {
+        return vec![None; lines.len()];
+    }
+    let table = Table::of(offers);
+    let taken: Vec<Taken> = lines
+        .iter()
+        .map(|line| taken(line, offers, &table))
+        .collect();
+    let mut ahead = vec![vec![IMPOSSIBLE; table.states]; lines.len() + 1];
+    if let Some(last) = ahead.last_mut() {
+        ends(last, offers, &table);
+    }
+    for at in (0..lines.len()).rev() {
+        let (now, next) = ahead.split_at_mut(at + 1);
+        if let (Some(now), Some(next), Some(taken)) = (now.last_mut(), next.first(), taken.get(at))
+        {
+            step_back(now, next, taken, offers, &table);
+        }
+    }
+    let mut behind = vec![IMPOSSIBLE; table.states];
+    if let Some(start) = behind.first_mut() {
+        *start = 0.0;
+    }
+    let mut owners = Vec::with_capacity(lines.len());
+    for (taken, next) in taken.iter().zip(ahead.iter().skip(1)) {
+        let (after, best) = step_forward(&behind, next, taken, offers, &table);
+        owners.push(clear_owner(&best, offers));
+        behind = after;
+    }
+    owners
+}
+
+/// The owner whose best reading is clearly the best of all.
+fn clear_owner(best: &[f32], offers: &[Offer<'_>]) -> Owner {
+    let mut order: Vec<(usize, f32)> = best.iter().copied().enumerate().collect();
+    order.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let (winner, score) = *order.first()?;
+    let margin = score - order.get(1).map_or(IMPOSSIBLE, |second| second.1);
+    let party = offers.get(winner)?.party; // the last place stands for nobody
+    if margin < CLEAR {
+        None
+    } else if margin < 2.0 {
+        Some((party, Confidence::Likely))
+    } else {
+        Some((party, Confidence::Sure))
+    }
+}
+
+fn skip_cost(offer: &Offer<'_>) -> f32 {
+    offer.leave_cost(0)
+}
+
+/// Scores of ending in each state.
+fn ends(last: &mut [f32], offers: &[Offer<'_>], table: &Table) {
+    let mut skips = 0.0;
+    for (at, offer) in offers.iter().enumerate().rev() {
+        for lines in 0..=offer.cap() {
+            if let Some(slot) = last.get_mut(table.at(at, lines)) {
+                *slot = -offer.leave_cost(lines) - skips;
+            }
+        }
+        skips += skip_cost(offer);
+    }
+    if let Some(start) = last.first_mut() {
+        *start = -skips;
+    }
+}
+
+/// The best of entering an offer with this line, given the scores ahead.
+fn entering(at: usize, next: &[f32], taken: &Taken, table: &Table) -> f32 {
+    let line = taken
+        .as_nth
+        .get(at)
+        .and_then(|nth| nth.first())
+        .copied()
+        .unwrap_or(IMPOSSIBLE)
+        + next.get(table.at(at, 1)).copied().unwrap_or(IMPOSSIBLE);
+    let error = taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE)
+        + next.get(table.at(at, 0)).copied().unwrap_or(IMPOSSIBLE);
+    line.max(error)
+}
+
+/// Fills `now` (scores of all lines from this one on, by state) from `next`.
+fn step_back(now: &mut [f32], next: &[f32], taken: &Taken, offers: &[Offer<'_>], table: &Table) {
+    let enter: Vec<f32> = (0..offers.len())
+        .map(|at| entering(at, next, taken, table))
+        .collect();
+    let mut later = IMPOSSIBLE; // best entry into an offer after this one
+    for (at, offer) in offers.iter().enumerate().rev() {
+        let around = offer.group.map_or(IMPOSSIBLE, |group| {
+            (0..=at)
+                .filter(|other| offers.get(*other).and_then(|offer| offer.group) == Some(group))
+                .filter_map(|other| enter.get(other).copied())
+                .fold(IMPOSSIBLE, f32::max)
+        });
+        for lines in 0..=offer.cap() {
+            let state = table.at(at, lines);
+            let stay = next.get(state).copied().unwrap_or(IMPOSSIBLE);
+            let error = stay + taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE);
+            let more = taken
+                .as_nth
+                .get(at)
+                .and_then(|nth| nth.get(lines))
+                .copied()
+                .unwrap_or(IMPOSSIBLE)
+                + next
+                    .get(table.at(at, lines + 1))
+                    .copied()
+                    .unwrap_or(IMPOSSIBLE);
+            let leave = later.max(around) - offer.leave_cost(lines);
+            if let Some(slot) = now.get_mut(state) {
+                *slot = stay.max(error).max(more).max(leave).max(IMPOSSIBLE);
+            }
+        }
+        later = enter
+            .get(at)
+            .copied()
+            .unwrap_or(IMPOSSIBLE)
+            .max(later - skip_cost(offer));
+    }
+    if let Some(start) = now.first_mut() {
+        *start = next.first().copied().unwrap_or(IMPOSSIBLE).max(later);
+    }
+}
+
+/// From the scores behind this line to those behind the next one, and the best whole reading by the
+/// line's owner (the last place: nobody).
+fn step_forward(
+    behind: &[f32],
+    next: &[f32],
+    taken: &Taken,
+    offers: &[Offer<'_>],
+    table: &Table,
+) -> (Vec<f32>, Vec<f32>) {
+    let mut after = vec![IMPOSSIBLE; table.states];
+    let mut best = vec![IMPOSSIBLE; offers.len() + 1];
+    let mut put = |state: usize, score: f32, owner: usize| {
+        if let Some(slot) = after.get_mut(state) {
+            *slot = slot.max(score);
+        }
+        let whole = score + next.get(state).copied().unwrap_or(IMPOSSIBLE);
+        if let Some(slot) = best.get_mut(owner) {
+            *slot = slot.max(whole);
+        }
+    };
+    let nobody = offers.len();
+    for (state, score) in behind.iter().enumerate() {
+        put(state, *score, nobody);
+    }
+    let left: Vec<f32> = offers
+        .iter()
+        .enumerate()
+        .map(|(at, offer)| {
+            (0..=offer.cap())
+                .map(|lines| {
+                    behind
+                        .get(table.at(at, lines))
+                        .copied()
+                        .unwrap_or(IMPOSSIBLE)
+                        - offer.leave_cost(lines)
+                })
+                .fold(IMPOSSIBLE, f32::max)
+        })
+        .collect();
+    let mut entry = behind.first().copied().unwrap_or(IMPOSSIBLE); // best way to stand before this one
+    for (at, offer) in offers.iter().enumerate() {
+        let around = offer.group.map_or(IMPOSSIBLE, |group| {
+            (at..offers.len())
+                .filter(|other| offers.get(*other).and_then(|offer| offer.group) == Some(group))
+                .filter_map(|other| left.get(other).copied())
+                .fold(IMPOSSIBLE, f32::max)
+        });
+        let from = entry.max(around);
+        let first = taken
+            .as_nth
+            .get(at)
+            .and_then(|nth| nth.first())
+            .copied()
+            .unwrap_or(IMPOSSIBLE);
+        let error = taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE);
+        put(table.at(at, 1), from + first, at);
+        put(table.at(at, 0), from + error, at);
+        for lines in 0..=offer.cap() {
+            let score = behind
+                .get(table.at(at, lines))
+                .copied()
+                .unwrap_or(IMPOSSIBLE);
+            let more = taken
+                .as_nth
+                .get(at)
+                .and_then(|nth| nth.get(lines))
+                .copied()
+                .unwrap_or(IMPOSSIBLE);
+            put(table.at(at, lines + 1), score + more, at);
+            put(table.at(at, lines), score + error, at);
+        }
+        entry = (entry - skip_cost(offer)).max(left.get(at).copied().unwrap_or(IMPOSSIBLE));
+    }
+    (after, best)
+}

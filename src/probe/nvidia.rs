@@ -1,0 +1,693 @@
+//! `nvidia-smi` (queries, `-L`, `dmon`, `pmon`; the plain table is in `nvidia_table.rs`) and
+//! `gpustat`.
+//!
+//! Sources: nvidia-smi of drivers 470 to 590, `nvidia-smi --help-query-gpu`; gpustat 1.1;
+//! `tests/fixtures/probes/nvidia-smi`.
+
+use super::nvidia_table;
+use super::words::{Args, count, int, number, whole};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use crate::fact::{Gpu, GpuLook, GpuProcess, GpuProcessLook};
+use crate::shell::{Invocation, Tri};
+
+/// How nvidia-smi was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    Table,
+    List,
+    Gpus { fields: Vec<String>, header: bool },
+    Apps { fields: Vec<String>, header: bool },
+    Dmon,
+    Pmon,
+    Other,
+}
+
+const VALUED: &str = "i id l loop lms loop-ms f filename format query-gpu query-compute-apps query-accounted-apps query-supported-clocks s select c count d delay o options";
+
+fn form(invocation: &Invocation) -> Form {
+    let first = invocation
+        .args()
+        .first()
+        .map_or("", |word| word.text.as_str());
+    match first {
+        "dmon" => return Form::Dmon,
+        "pmon" => return Form::Pmon,
+        "topo" | "nvlink" | "mig" | "clocks" | "drain" | "stats" | "vgpu" | "conf-compute"
+        | "c2c" | "power-smoothing" => return Form::Other,
+        _ => {}
+    }
+    let args = Args::of(invocation, VALUED);
+    let fields = |names: &[&str]| {
+        args.value(names).map(|list| {
+            list.split(',')
+                .map(|one| one.trim().to_owned())
+                .filter(|one| !one.is_empty())
+                .collect::<Vec<_>>()
+        })
+    };
+    let header = !args
+        .value(&["format"])
+        .is_some_and(|format| format.contains("noheader"));
+    if let Some(fields) = fields(&["query-gpu"]) {
+        Form::Gpus { fields, header }
+    } else if let Some(fields) = fields(&["query-compute-apps", "query-accounted-apps"]) {
+        Form::Apps { fields, header }
+    } else if args.has(&["L", "list-gpus"]) {
+        Form::List
+    } else if args.has(&[
+        "q",
+        "query",
+        "h",
+        "help",
+        "version",
+        "pm",
+        "pl",
+        "r",
+        "gpu-reset",
+        "lgc",
+        "rgc",
+        "mig",
+        "e",
+        "x",
+        "B",
+    ]) {
+        Form::Other
+    } else {
+        Form::Table
+    }
+}
+
+/// Messages of nvidia-smi instead of an answer; they come on standard output.
+pub(super) fn is_message(text: &str) -> bool {
+    [
+        "Failed to initialize NVML",
+        "NVIDIA-SMI has failed",
+        "NVIDIA-SMI couldn't find",
+        "No devices were found",
+        "NVML library version",
+        "Unable to determine the device handle",
+        "Please make sure that the",
+        "Please also try adding directory",
+        "Make sure that the latest NVIDIA driver",
+        "ERROR: Option ",
+        "Field \"",
+        "Invalid combination",
+        "No devices found",
+        "Please run 'nvidia-smi -h'",
+        "Invalid GPU",
+        "Unable to ",
+        "Reboot the system",
+        "WARNING: ",
+        "No runtime available",
+        "Not Supported",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+}
+
+/// `nvidia-smi`.
+pub(super) struct NvidiaSmi;
+
+impl Probe for NvidiaSmi {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        invocation.program() == "nvidia-smi"
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let form = form(ctx.invocation);
+        let min = usize::from(!matches!(form, Form::Apps { header: false, .. }));
+        Grammar::at_least(min, move |line, nth| {
+            if is_message(line) {
+                return Fit::Surely;
+            }
+            match &form {
+                Form::Table => nvidia_table::fit(line),
+                Form::List => line.trim_start().starts_with("GPU ").into(),
+                Form::Gpus { fields, header } | Form::Apps { fields, header } => {
+                    csv_fit(line, nth, fields, *header)
+                }
+                Form::Dmon | Form::Pmon => {
+                    if line.starts_with("# ") {
+                        Fit::Surely
+                    } else if line
+                        .split_whitespace()
+                        .next()
+                        .is_some_and(|one| int(one).is_some())
+                    {
+                        Fit::Likely
+                    } else {
+                        Fit::No
+                    }
+                }
+                Form::Other => Fit::Perhaps,
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        if lines
+            .iter()
+            .any(|line| is_message(&line.text) && !line.text.starts_with("WARNING"))
+        {
+            return; // an error is no look; its text stands as a line
+        }
+        match form(ctx.invocation) {
+            Form::Table => nvidia_table::read(lines, ctx, sink),
+            Form::List => list(lines, ctx, sink),
+            Form::Gpus { fields, header } => gpus(lines, &fields, header, ctx, sink),
+            Form::Apps { fields, header } => apps(lines, &fields, header, ctx, sink),
+            Form::Dmon => dmon(lines, ctx, sink),
+            Form::Pmon => pmon(lines, ctx, sink),
+            Form::Other => {}
+        }
+    }
+}
+
+/// The canonical name of a field as asked, or as a header prints it (`memory.used [MiB]`).
+fn field_name(written: &str) -> &str {
+    let bare = written.split('[').next().unwrap_or(written).trim();
+    match bare {
+        "gpu_name" => "name",
+        "used_gpu_memory" => "used_memory",
+        "gpu_uuid" => "uuid",
+        "process_name" => "name",
+        "power.draw.instant" | "power.draw.average" => "power.draw",
+        "enforced.power.limit" => "power.limit",
+        "gpu_bus_id" => "pci.bus_id",
+        other => other,
+    }
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+fn is_header(line: &str, fields: &[String]) -> bool {
+    let cells = cells(line);
+    cells.len() == fields.len()
+        && cells
+            .iter()
+            .zip(fields)
+            .all(|(cell, field)| field_name(cell) == field_name(field))
+}
+
+fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -> Fit {
+    if is_header(line, fields) {
+        return if header && nth == 0 {
+            Fit::Surely
+        } else {
+            Fit::Likely
+        };
+    }
+    if header && nth == 0 {
+        return Fit::No;
+    }
+    let cells = cells(line);
+    let named = fields
+        .iter()
+        .any(|field| matches!(field_name(field), "name" | "clocks_throttle_reasons.active"));
+    if cells.len() != fields.len() && !(named && cells.len() > fields.len()) {
+        return Fit::No;
+    }
+    let good = cells
+        .iter()
+        .zip(fields)
+        .all(|(cell, field)| match field_name(field) {
+            "index" | "pid" | "count" => int(cell).is_some() || is_unknown(cell),
+            field
+                if field.starts_with("memory.")
+                    || field.starts_with("utilization")
+                    || field.starts_with("power.")
+                    || field.starts_with("temperature")
+                    || field == "used_memory"
+                    || field.starts_with("clocks.") =>
+            {
+                number(cell).is_some() || is_unknown(cell)
+            }
+            "uuid" => cell.starts_with("GPU-") || cell.starts_with("MIG-") || is_unknown(cell),
+            _ => true,
+        });
+    if !good {
+        Fit::No
+    } else if cells.len() > 1
+        || line.ends_with("MiB")
+        || line.ends_with('%')
+        || line.ends_with(" W")
+    {
+        Fit::Surely
+    } else {
+        Fit::Likely
+    }
+}
+
+fn is_unknown(cell: &str) -> bool {
+    let cell = cell.trim_matches(['[', ']']);
+    matches!(
+        cell,
+        "N/A"
+            | "Not Supported"
+            | "Unknown Error"
+            | "GPU is lost"
+            | "Insufficient Permissions"
+            | "Not Found"
+            | "ERR!"
+            | "Requested functionality has been deprecated"
+    )
+}
+
+/// The value under a field, unless the tool says that it does not know.
+fn value<'a>(cells: &[&'a str], fields: &[String], names: &[&str]) -> Option<&'a str> {
+    let at = fields
+        .iter()
+        .position(|field| names.contains(&field_name(field)))?;
+    cells
+        .get(at)
+        .copied()
+        .filter(|cell| !is_unknown(cell) && !cell.is_empty())
+}
+
+/// The fields in the order their values stand, when a filter picked columns.
+fn shown_fields(fields: &[String], ctx: &Ctx<'_>) -> Option<Vec<String>> {
+    match &ctx.filter.columns {
+        None => Some(fields.to_vec()),
+        Some(columns) => {
+            let by_comma = columns
+                .separator
+                .as_deref()
+                .is_some_and(|by| by.trim() == ",");
+            let single = fields.len() == 1;
+            columns
+                .fields
+                .iter()
+                .map(|field| match field {
+                    Some(at) if by_comma => fields.get(at.checked_sub(1)?).cloned(),
+                    Some(1) if single => fields.first().cloned(),
+                    _ => None,
+                })
+                .collect()
+        }
+    }
+}
+
+fn gpus(lines: &[Shown], fields: &[String], header: bool, ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let Some(fields) = shown_fields(fields, ctx) else {
+        return;
+    };
+    let cut_by = ctx.filter.cut(lines.len());
+    let mut rounds: Vec<Vec<(&Shown, Gpu)>> = vec![Vec::new()];
+    let mut driver = None;
+    let mut header_first = false;
+    for line in lines {
+        if line.text.trim().is_empty() {
+            continue;
+        }
+        if is_header(&line.text, &fields) {
+            if rounds.last().is_some_and(|round| !round.is_empty()) {
+                rounds.push(Vec::new());
+            }
+            header_first = true;
+            continue;
+        }
+        let text = if ctx.filter.numbered {
+            line.text
+                .trim_start()
+                .split_once(' ')
+                .map_or("", |(_, rest)| rest)
+        } else {
+            line.text.as_str()
+        };
+        if csv_fit(text, 1, &fields, header) == Fit::No {
+            if !line.text.starts_with("WARNING") && line.stream != crate::event::Stream::Stderr {
+                sink.complain(line, "not a row of the fields asked for");
+            }
+            continue;
+        }
+        let cells = cells(text);
+        let gpu = gpu_of(&cells, &fields);
+        driver = value(&cells, &fields, &["driver_version"])
+            .map(str::to_owned)
+            .or(driver);
+        let again = gpu.index.is_some()
+            && rounds
+                .last()
+                .is_some_and(|round| round.iter().any(|(_, seen)| seen.index == gpu.index));
+        if again {
+            rounds.push(Vec::new());
+        }
+        let repeats = if ctx.filter.numbered {
+            text_count(&line.text)
+        } else {
+            1
+        };
+        for _ in 0..repeats {
+            if let Some(round) = rounds.last_mut() {
+                round.push((line, gpu.clone()));
+            }
+        }
+    }
+    let indexed = fields
+        .iter()
+        .any(|field| matches!(field_name(field), "index" | "uuid" | "pci.bus_id"));
+    let one = Args::of(ctx.invocation, VALUED)
+        .value(&["i", "id"])
+        .is_some();
+    for round in rounds {
+        if round.is_empty() && !header_first {
+            continue;
+        }
+        // Without an index the rows stand in order of the index, all of them or the first ones.
+        let ordered = !indexed && !one && !ctx.filter.may_lose_start() && !ctx.filter.numbered;
+        let round = round
+            .into_iter()
+            .enumerate()
+            .map(|(at, (line, mut gpu))| {
+                if ordered && gpu.index.is_none() {
+                    gpu.index = Some(count(at));
+                }
+                (line, gpu)
+            })
+            .collect();
+        emit_gpus(
+            round,
+            cut_by || one || !ctx.filter.patterns.is_empty(),
+            driver.clone(),
+            None,
+            ctx,
+            sink,
+        );
+    }
+}
+
+/// The count that `uniq -c` puts in front.
+fn text_count(text: &str) -> usize {
+    text.split_whitespace()
+        .next()
+        .and_then(|one| one.parse().ok())
+        .filter(|times| *times <= 64)
+        .unwrap_or(1)
+}
+
+fn gpu_of(cells: &[&str], fields: &[String]) -> Gpu {
+    let num = |names: &[&str]| value(cells, fields, names).and_then(number);
+    Gpu {
+        index: value(cells, fields, &["index"]).and_then(int),
+        uuid: value(cells, fields, &["uuid"]).map(str::to_owned),
+        name: value(cells, fields, &["name"]).map(str::to_owned),
+        memory_used_mib: num(&["memory.used"]),
+        memory_total_mib: num(&["memory.total"]),
+        util_pct: num(&["utilization.gpu"]),
+        power_w: num(&["power.draw"]),
+        power_limit_w: num(&["power.limit"]),
+        temp_c: num(&["temperature.gpu"]),
+        ecc_uncorrected: num(&[
+            "ecc.errors.uncorrected.volatile.total",
+            "ecc.errors.uncorrected.aggregate.total",
+        ])
+        .and_then(whole),
+        throttle: value(
+            cells,
+            fields,
+            &[
+                "clocks_throttle_reasons.active",
+                "clocks_event_reasons.active",
+            ],
+        )
+        .map(str::to_owned),
+    }
+}
+
+/// A look at GPUs and what it showed.
+pub(super) fn emit_gpus(
+    round: Vec<(&Shown, Gpu)>,
+    cut: bool,
+    driver: Option<String>,
+    cuda: Option<String>,
+    ctx: &Ctx<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let used: Vec<f64> = round
+        .iter()
+        .filter_map(|(_, gpu)| gpu.memory_used_mib)
+        .collect();
+    let most = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold(None, |most: Option<f64>, value| {
+            Some(most.map_or(value, |most| most.max(value)))
+        })
+    };
+    let lines: Vec<Shown> = round.iter().map(|(line, _)| (*line).clone()).collect();
+    sink.lines(
+        &lines,
+        GpuLook {
+            tool: ctx.invocation.program().to_owned(),
+            shown: count(round.len()),
+            cut,
+            most_used_mib: most(&mut used.iter().copied()),
+            all_used_mib: (!used.is_empty()).then(|| used.iter().sum()),
+            most_util_pct: most(&mut round.iter().filter_map(|(_, gpu)| gpu.util_pct)),
+            driver,
+            cuda,
+        },
+    );
+    for (line, gpu) in round {
+        sink.line(line, gpu);
+    }
+}
+
+fn apps(lines: &[Shown], fields: &[String], header: bool, ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let Some(fields) = shown_fields(fields, ctx) else {
+        return;
+    };
+    let mut seen = Vec::new();
+    let mut header_seen = false;
+    for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
+        if is_header(&line.text, &fields) {
+            header_seen = true;
+            continue;
+        }
+        if csv_fit(&line.text, 1, &fields, header) == Fit::No {
+            if line.stream != crate::event::Stream::Stderr {
+                sink.complain(line, "not a row of the fields asked for");
+            }
+            continue;
+        }
+        let cells = cells(&line.text);
+        seen.push((
+            line,
+            GpuProcess {
+                pid: value(&cells, &fields, &["pid"]).and_then(int),
+                name: value(&cells, &fields, &["name"]).map(str::to_owned),
+                gpu: None,
+                used_mib: value(&cells, &fields, &["used_memory"]).and_then(number),
+            },
+        ));
+    }
+    if seen.is_empty() && !header_seen && ctx.ran != Tri::Yes {
+        return;
+    }
+    let cut = ctx.filter.cut(lines.len()) || !ctx.filter.patterns.is_empty();
+    emit_processes(lines, seen, cut, ctx, sink);
+}
+
+/// A look at the processes on GPUs and what it showed.
+pub(super) fn emit_processes(
+    lines: &[Shown],
+    seen: Vec<(&Shown, GpuProcess)>,
+    cut: bool,
+    ctx: &Ctx<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let mut pids: Vec<i64> = seen.iter().filter_map(|(_, process)| process.pid).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    sink.lines(
+        lines,
+        GpuProcessLook {
+            tool: ctx.invocation.program().to_owned(),
+            count: count(if pids.is_empty() {
+                seen.len()
+            } else {
+                pids.len()
+            }),
+            pids,
+            cut,
+        },
+    );
+    for (line, process) in seen {
+        sink.line(line, process);
+    }
+}
+
+/// `GPU 0: NVIDIA A10 (UUID: GPU-…)`
+fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let mut round = Vec::new();
+    for line in lines {
+        let Some(rest) = line.text.strip_prefix("GPU ") else {
+            continue; // a MIG device, indented, or a message
+        };
+        let Some((index, rest)) = rest.split_once(": ") else {
+            sink.complain(line, "not a line of nvidia-smi -L");
+            continue;
+        };
+        let (name, uuid) = match rest.split_once(" (UUID: ") {
+            Some((name, uuid)) => (name, Some(uuid.trim_end().trim_end_matches(')').to_owned())),
+            None => (rest, None),
+        };
+        round.push((
+            line,
+            Gpu {
+                index: int(index),
+                uuid,
+                name: Some(name.trim().to_owned()),
+                ..Gpu::default()
+            },
+        ));
+    }
+    if !round.is_empty() {
+        let cut = ctx.filter.cut(lines.len()) || !ctx.filter.patterns.is_empty();
+        emit_gpus(round, cut, None, None, ctx, sink);
+    }
+}
+
+/// `dmon`: a table that repeats, its columns named in a line that begins with `# gpu`.
+fn dmon(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rounds: Vec<Vec<(&Shown, Gpu)>> = vec![Vec::new()];
+    for line in lines {
+        if let Some(head) = line.text.strip_prefix('#') {
+            if head
+                .split_whitespace()
+                .any(|one| one.eq_ignore_ascii_case("gpu"))
+            {
+                names = head.split_whitespace().collect();
+            }
+            continue;
+        }
+        let cells: Vec<&str> = line.text.split_whitespace().collect();
+        if names.is_empty() || cells.len() != names.len() {
+            continue;
+        }
+        let of = |name: &str| {
+            names
+                .iter()
+                .position(|one| *one == name)
+                .and_then(|at| cells.get(at))
+                .and_then(|cell| number(cell))
+        };
+        let gpu = Gpu {
+            index: of("gpu").and_then(whole),
+            memory_used_mib: of("fb"),
+            util_pct: of("sm"),
+            power_w: of("pwr"),
+            temp_c: of("gtemp"),
+            ..Gpu::default()
+        };
+        if rounds
+            .last()
+            .is_some_and(|round| round.iter().any(|(_, seen)| seen.index == gpu.index))
+        {
+            rounds.push(Vec::new());
+        }
+        if let Some(round) = rounds.last_mut() {
+            round.push((line, gpu));
+        }
+    }
+    for round in rounds.into_iter().filter(|round| !round.is_empty()) {
+        emit_gpus(round, ctx.filter.cut(lines.len()), None, None, ctx, sink);
+    }
+}
+
+/// `pmon`: `gpu pid type sm mem enc dec command`; `-` where a GPU has no process.
+fn pmon(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = Vec::new();
+    let mut any = false;
+    for line in lines {
+        if let Some(head) = line.text.strip_prefix('#') {
+            if head.split_whitespace().any(|one| one == "pid") {
+                names = head.split_whitespace().collect();
+            }
+            continue;
+        }
+        let cells: Vec<&str> = line.text.split_whitespace().collect();
+        let of = |name: &str| {
+            names
+                .iter()
+                .position(|one| *one == name)
+                .and_then(|at| cells.get(at))
+                .copied()
+        };
+        let Some(gpu) = of("gpu").and_then(int) else {
+            continue;
+        };
+        any = true;
+        if let Some(pid) = of("pid").and_then(int) {
+            seen.push((
+                line,
+                GpuProcess {
+                    pid: Some(pid),
+                    name: of("command").map(str::to_owned),
+                    gpu: Some(gpu),
+                    used_mib: of("fb").and_then(number),
+                },
+            ));
+        }
+    }
+    if any {
+        emit_processes(lines, seen, ctx.filter.cut(lines.len()), ctx, sink);
+    }
+}
+
+/// `gpustat`: `[0] NVIDIA A100 | 45'C, 98 % | 1234 / 40960 MB | user(1000M)`
+pub(super) struct Gpustat;
+
+impl Probe for Gpustat {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        invocation.program() == "gpustat"
+    }
+
+    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        Grammar::at_least(1, |line, nth| {
+            if line.starts_with('[') && line.contains('|') {
+                Fit::Surely
+            } else if nth == 0 {
+                Fit::Perhaps
+            } else {
+                Fit::No
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let mut round = Vec::new();
+        for line in lines {
+            let Some((index, rest)) = line
+                .text
+                .strip_prefix('[')
+                .and_then(|rest| rest.split_once(']'))
+            else {
+                continue;
+            };
+            let parts: Vec<&str> = rest.split('|').map(str::trim).collect();
+            let Some(index) = int(index) else { continue };
+            let memory = parts.get(2).and_then(|part| part.split_once('/'));
+            round.push((
+                line,
+                Gpu {
+                    index: Some(index),
+                    name: parts.first().map(|name| (*name).to_owned()),
+                    memory_used_mib: memory.and_then(|(used, _)| number(used)),
+                    memory_total_mib: memory.and_then(|(_, total)| number(total)),
+                    temp_c: parts.get(1).and_then(|part| number(part)),
+                    util_pct: parts
+                        .get(1)
+                        .and_then(|part| part.split(',').nth(1))
+                        .and_then(number),
+                    ..Gpu::default()
+                },
+            ));
+        }
+        if !round.is_empty() {
+            emit_gpus(round, ctx.filter.cut(lines.len()), None, None, ctx, sink);
+        }
+    }
+}
