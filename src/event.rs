@@ -11,7 +11,10 @@ mod content;
 use serde::{Deserialize, Serialize};
 
 pub use codec::BadBody;
-pub use content::{CONTENT_MAX_BYTES, ContentKind, NewContent, NewEvent, NewSession, salted_hash};
+pub use content::{
+    CONTENT_MAX_BYTES, ContentKind, NewContent, NewEvent, NewSession, Recorded, StoredContent,
+    salted_hash,
+};
 
 use crate::id::{CommandId, ContentId, EventId, FindingId, SessionId};
 use crate::time::Micros;

@@ -5,3 +5,4 @@
 //! has no identity of its own. Our own export has, and is taken in once ([`jsonl`]).
 
 pub mod case;
+pub mod jsonl;

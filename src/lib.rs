@@ -14,6 +14,7 @@ pub mod playbook;
 pub mod diagnosis;
 pub mod store;
 pub mod import;
+pub mod export;
 pub mod projection;
 pub mod report;
 pub mod web;

@@ -18,6 +18,7 @@ mod log;
 mod open;
 mod output;
 mod read;
+mod recorded;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +26,6 @@ use std::path::{Path, PathBuf};
 use sqlx::sqlite::SqlitePool;
 use sqlx::{Sqlite, Transaction};
 
-pub use content::StoredContent;
 pub use error::StoreError;
 pub use facts::{NewReading, ReadCommand, StoredReading};
 pub use find::FoundCommand;
@@ -36,6 +36,7 @@ pub use log::{Appended, Batch, Spooled};
 pub use open::make_private_dir;
 pub use output::{Piece, Streams};
 pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};
+pub use recorded::{RestoreError, Restored};
 pub use verify::{Problem, Verified};
 
 /// An open database.

@@ -4,7 +4,7 @@
 //! and bytes are erased it tells nobody what they were; until then `rec verify` can check them.
 
 use super::{ContentRef, Event};
-use crate::id::{ContentId, SessionId};
+use crate::id::{ContentId, EventId, SessionId};
 use crate::time::Micros;
 
 /// What a piece of content is.
@@ -128,6 +128,42 @@ pub fn salted_hash(salt: &[u8], bytes: &[u8]) -> String {
     hasher.update(salt);
     hasher.update(bytes);
     hasher.finalize().to_hex().to_string()
+}
+
+/// Content as it comes out of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredContent {
+    /// Which.
+    pub id: ContentId,
+    /// What it is.
+    pub kind: ContentKind,
+    /// Its salt and bytes; `None` once erased.
+    pub kept: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// An event exactly as a log holds it, with its content: what an export carries to another store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Which event.
+    pub id: EventId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its place in the session, from 1.
+    pub session_version: i64,
+    /// Its type.
+    pub kind: String,
+    /// The version of its type.
+    pub version: u32,
+    /// When it happened.
+    pub at: Micros,
+    /// Its body, byte for byte: the hash covers it.
+    pub body: String,
+    /// The hash of the event before it in its session.
+    pub prev_hash: [u8; 32],
+    /// Its own.
+    pub hash: [u8; 32],
+    /// The content it refers to.
+    pub contents: Vec<StoredContent>,
 }
 
 /// An event on its way into the log, with the content it refers to.

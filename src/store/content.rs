@@ -6,24 +6,13 @@ use std::collections::HashMap;
 use sqlx::{FromRow, SqliteConnection};
 
 use super::{Store, StoreError};
-use crate::event::{CONTENT_MAX_BYTES, ContentKind, NewContent};
+use crate::event::{CONTENT_MAX_BYTES, ContentKind, NewContent, StoredContent};
 use crate::id::ContentId;
 
 /// Below this compressing gains nothing.
 const SMALL: usize = 96;
 /// Level 1: on server logs level 3 gains 4 % less than it costs, and level 9 is ten times slower.
 const ZSTD_LEVEL: i32 = 1;
-
-/// Content as it comes out of the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredContent {
-    /// Which.
-    pub id: ContentId,
-    /// What it is.
-    pub kind: ContentKind,
-    /// Its salt and bytes; `None` once erased.
-    pub kept: Option<(Vec<u8>, Vec<u8>)>,
-}
 
 #[derive(FromRow)]
 pub(super) struct Row {
@@ -84,6 +73,31 @@ pub(super) async fn insert(
     .bind(packed.as_deref().unwrap_or_else(|| content.bytes()))
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Stores content that is erased already: an import of what was exported after it was.
+pub(super) async fn insert_erased(
+    connection: &mut SqliteConnection,
+    id: ContentId,
+    kind: ContentKind,
+    len_bytes: u64,
+) -> sqlx::Result<()> {
+    sqlx::query("insert into contents (id, kind, len_bytes, codec) values (?, ?, ?, 'erased')")
+        .bind(id.to_string())
+        .bind(kind.name())
+        .bind(i64::try_from(len_bytes).unwrap_or(i64::MAX))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Erases a piece of content; an event that says so is in the log already.
+pub(super) async fn erase(connection: &mut SqliteConnection, id: ContentId) -> sqlx::Result<()> {
+    sqlx::query("update contents set codec = 'erased', salt = null, bytes = null where id = ?")
+        .bind(id.to_string())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

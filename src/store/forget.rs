@@ -1,5 +1,6 @@
 //! Erasing content on demand: an event says so, then the bytes go, then what was derived from them.
 
+use super::content;
 use super::log::append_within;
 use super::{Store, StoreError};
 use crate::event::{Event, NewEvent};
@@ -69,13 +70,9 @@ impl Store {
         };
         append_within(self, &mut tx, session, vec![NewEvent::bare(at, event)]).await?;
         for id in ids {
-            sqlx::query(
-                "update contents set codec = 'erased', salt = null, bytes = null where id = ?",
-            )
-            .bind(id.to_string())
-            .execute(&mut *tx)
-            .await
-            .map_err(|error| self.error(error))?;
+            content::erase(&mut tx, id)
+                .await
+                .map_err(|error| self.error(error))?;
         }
         let (command, session) = (command.to_string(), session.to_string());
         for (statement, subject) in [

@@ -5,8 +5,9 @@ use std::path::Path;
 use casebook::event::{ContentKind, Event, Exit, NewContent, NewEvent, Stream};
 use casebook::id::{CommandId, SessionId};
 use casebook::projection::{self, fold};
-use casebook::store::{Page, Store, StoreError, block_on};
+use casebook::store::{Page, RestoreError, Store, StoreError, block_on};
 use casebook::time::Micros;
+use casebook::{export, import};
 use sqlx::{Connection, SqliteConnection};
 
 /// Runs a test against a fresh store.
@@ -592,4 +593,144 @@ fn i2_what_is_rebuilt_is_what_was_there() {
         assert_eq!(projected(home.path()).await, before);
     })
     .unwrap();
+}
+
+async fn exported(store: &Store, session: SessionId) -> String {
+    let mut out = Vec::new();
+    export::jsonl::write(store, session, &mut out)
+        .await
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn an_export_carries_a_session_to_another_store_once() {
+    let mut text = String::new();
+    let mut later = String::new();
+    let session = SessionId::new();
+    with_store(async |store| {
+        let (first, events) = ran(&FIRST);
+        store.append(session, events, None).await?;
+        let binary = Ran {
+            number: 2,
+            line: "head -c 3 /bin/ls",
+            stdout: b"\x7fEL\xff",
+            at: 2_000,
+        };
+        store.append(session, ran(&binary).1, None).await?;
+        text = exported(&store, session).await;
+        store.forget(first, Micros(5_000)).await?;
+        later = exported(&store, session).await;
+        Ok(())
+    });
+    assert!(text.contains("\"base64\":\"f0VM/w==\""));
+    assert!(later.contains("\"erased\":true"));
+    with_store(async |store| {
+        let events = import::jsonl::read(&text).unwrap();
+        let restored = store.restore(&events).await.unwrap();
+        assert_eq!((restored.new_events, restored.known_events), (7, 0));
+        assert_eq!(restored.sessions, [session]);
+        assert_eq!(exported(&store, session).await, text);
+        let again = store.restore(&events).await.unwrap();
+        assert_eq!((again.new_events, again.known_events), (0, 7));
+
+        // The other store went on: what it erased is erased here as well.
+        let events = import::jsonl::read(&later).unwrap();
+        assert_eq!(store.restore(&events).await.unwrap().new_events, 1);
+        let verified = store.verify().await?;
+        assert!(verified.is_ok(), "{verified:?}");
+        assert_eq!(verified.erased, 2);
+        assert_eq!(exported(&store, session).await, later);
+
+        // And from there this one goes on by itself: both cannot be kept.
+        store.append(session, ran(&SECOND).1, None).await?;
+        let mut forked = import::jsonl::read(&later).unwrap();
+        let mut last = forked.pop().unwrap();
+        last.session_version = 9;
+        forked.push(last);
+        assert!(matches!(
+            store.restore(&forked).await,
+            Err(RestoreError::Changed { .. })
+        ));
+        Ok(())
+    });
+    with_store(async |store| {
+        let events = import::jsonl::read(&later).unwrap();
+        store.restore(&events).await.unwrap();
+        assert!(store.verify().await?.is_ok());
+        Ok(())
+    });
+    with_store(async |store| {
+        for (from, to) in [
+            ("command_ended", "command_started"),
+            ("\"at_us\":1000", "\"at_us\":1001"),
+        ] {
+            let events = import::jsonl::read(&text.replace(from, to)).unwrap();
+            let refused = store.restore(&events).await;
+            assert!(matches!(refused, Err(RestoreError::Changed { .. })));
+        }
+        let events = import::jsonl::read(&text.replace("one\\n", "two\\n")).unwrap();
+        let refused = store.restore(&events).await;
+        assert!(matches!(
+            refused,
+            Err(RestoreError::Content { version: 3, .. })
+        ));
+        let mut events = import::jsonl::read(&text).unwrap();
+        events.remove(2);
+        let refused = store.restore(&events).await;
+        assert!(matches!(
+            refused,
+            Err(RestoreError::Hole { expected: 3, .. })
+        ));
+        assert_eq!(store.head().await?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_cut_or_strange_export_is_refused_with_its_line() {
+    assert!(matches!(
+        import::jsonl::read(""),
+        Err(import::jsonl::BadExport::Empty)
+    ));
+    let mut text = String::new();
+    with_store(async |store| {
+        let session = SessionId::new();
+        store.append(session, ran(&FIRST).1, None).await?;
+        text = exported(&store, session).await;
+        Ok(())
+    });
+    let cut = &text[..text.len() - 20];
+    let refused = import::jsonl::read(cut).unwrap_err().to_string();
+    assert!(refused.starts_with("line 4 is no event"), "{refused}");
+    let newer = text.replacen("\"format\":1", "\"format\":7", 1);
+    let refused = import::jsonl::read(&newer).unwrap_err().to_string();
+    assert!(refused.contains("format 7"), "{refused}");
+}
+
+#[test]
+fn a_markdown_export_cannot_be_broken_out_of() {
+    with_store(async |store| {
+        let session = SessionId::new();
+        let hostile = Ran {
+            number: 1,
+            line: "echo '```'",
+            stdout: b"````\n\x1b[31m# red\x1b[0m\n<script>\n",
+            at: 1_000,
+        };
+        store.append(session, ran(&hostile).1, None).await?;
+        fold::catch_up(&store).await?;
+        let mut out = Vec::new();
+        export::markdown::write(&store, session, &mut out)
+            .await
+            .unwrap();
+        let page = String::from_utf8(out).unwrap();
+        assert!(
+            page.contains("`````\n````\n# red\n<script>\n`````\n"),
+            "{page}"
+        );
+        assert!(page.contains("````sh\necho '```'\n````\n"), "{page}");
+        assert!(page.contains("exit 0 after 0.0 s"), "{page}");
+        Ok(())
+    });
 }

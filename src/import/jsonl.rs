@@ -1,0 +1,155 @@
+//! Our own export: one event a line, with its content (`docs/events.md`).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::event::{ContentKind, Recorded, StoredContent};
+use crate::id::{ContentId, EventId, SessionId};
+use crate::time::Micros;
+
+/// The format's number that is read here.
+const FORMAT: u32 = 1;
+
+/// Why an export was not read.
+#[derive(Debug, Error)]
+pub enum BadExport {
+    /// No events.
+    #[error("the file holds no events")]
+    Empty,
+    /// A line is not an event; the last line of a file that was cut off is the usual case.
+    #[error("line {line} is no event: {problem}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A newer format.
+    #[error("line {line} is of format {found}, and this version of rec reads format {FORMAT}")]
+    Newer {
+        /// The line, from 1.
+        line: usize,
+        /// Its format.
+        found: u32,
+    },
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    format: u32,
+    id: EventId,
+    session: SessionId,
+    session_version: i64,
+    kind: String,
+    version: u32,
+    at_us: i64,
+    #[serde(borrow)]
+    body: &'a RawValue,
+    prev_hash: String,
+    hash: String,
+    #[serde(default)]
+    contents: Vec<Content>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    id: ContentId,
+    kind: String,
+    salt: Option<String>,
+    text: Option<String>,
+    base64: Option<String>,
+    #[serde(default)]
+    erased: bool,
+}
+
+/// Says whether a text looks like our export: its first line is an object with a format.
+pub fn is_export(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+/// Reads an export. Whether its events are genuine is for the store to say.
+///
+/// # Errors
+/// When a line does not read, with its number.
+pub fn read(text: &str) -> Result<Vec<Recorded>, BadExport> {
+    let mut events = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        events.push(read_line(number, line)?);
+    }
+    if events.is_empty() {
+        return Err(BadExport::Empty);
+    }
+    Ok(events)
+}
+
+fn read_line(number: usize, text: &str) -> Result<Recorded, BadExport> {
+    let bad = |problem: String| BadExport::Line {
+        line: number,
+        problem,
+    };
+    let line: Line<'_> = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+    if line.format != FORMAT {
+        return Err(BadExport::Newer {
+            line: number,
+            found: line.format,
+        });
+    }
+    let hash = |text: &str| {
+        let bytes = hex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        bytes.ok_or_else(|| bad("a hash is not 64 hexadecimal digits".to_owned()))
+    };
+    let mut contents = Vec::with_capacity(line.contents.len());
+    for content in line.contents {
+        let id = content.id;
+        contents
+            .push(read_content(content).ok_or_else(|| bad(format!("content {id} does not read")))?);
+    }
+    Ok(Recorded {
+        id: line.id,
+        session: line.session,
+        session_version: line.session_version,
+        version: line.version,
+        at: Micros(line.at_us),
+        body: line.body.get().to_owned(),
+        prev_hash: hash(&line.prev_hash)?,
+        hash: hash(&line.hash)?,
+        kind: line.kind,
+        contents,
+    })
+}
+
+fn read_content(content: Content) -> Option<StoredContent> {
+    let kept = if content.erased {
+        None
+    } else {
+        let bytes = match (content.text, content.base64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(packed)) => STANDARD.decode(packed).ok()?,
+            _ => return None,
+        };
+        Some((hex(&content.salt?)?, bytes))
+    };
+    Some(StoredContent {
+        id: content.id,
+        kind: ContentKind::of_name(&content.kind)?,
+        kept,
+    })
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    pairs
+        .iter()
+        .map(|[high, low]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok())
+        .collect()
+}
