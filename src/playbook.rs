@@ -7,8 +7,12 @@
 //! look to tell. Ranking, belief and wording for people are [`crate::diagnosis`]'s.
 //! `docs/playbooks.md` is the language's manual and specification.
 
+mod eval;
 pub mod expr;
+mod load;
+pub mod steps;
 pub mod template;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use expr::Expr;
+pub use steps::CaseStep;
 pub use template::Template;
 
 use crate::fact::FactType;
@@ -175,8 +180,17 @@ pub struct Bind {
 pub struct Join {
     /// The identity compared.
     pub kind: JoinKind,
-    /// The value it is compared with; that of the latest binding that has one where `None`.
-    pub to: Option<Expr>,
+    /// What it is compared with; the latest binding that has such an identity where `None`.
+    pub to: Option<JoinTo>,
+}
+
+/// What a join compares with.
+#[derive(Debug, Clone)]
+pub enum JoinTo {
+    /// A binding.
+    Binding(Arc<str>),
+    /// A value.
+    Value(Expr),
 }
 
 /// An identity that facts share.
@@ -249,6 +263,8 @@ pub struct Series {
     pub field: Option<&'static str>,
     /// Differences up to this are none.
     pub noise: f64,
+    /// Distinct values of this field are counted, in place of looks at the same thing.
+    pub distinct: Option<&'static str>,
     /// At least this many looks.
     pub count: usize,
     /// Over at least this many seconds.
@@ -371,6 +387,8 @@ pub struct TestCase {
     pub expect: Expect,
     /// A healthy twin: what it looks like when all is well.
     pub healthy: bool,
+    /// What is typed, and what comes of it.
+    pub steps: Vec<CaseStep>,
     /// The line of the playbook it stands on.
     pub line: usize,
 }
@@ -492,8 +510,7 @@ pub struct Matches {
 /// Every fault found, with its place: syntax, unknown keys, names that the catalogue lacks, types
 /// that do not fit.
 pub fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
-    let _ = (name, text);
-    Err(Vec::new())
+    load::load(name, text)
 }
 
 /// Matches playbooks against a timeline.
@@ -515,6 +532,46 @@ pub fn render(
     bindings: &BTreeMap<String, usize>,
     quote: bool,
 ) -> String {
-    let _ = (template, timeline, bindings, quote);
-    String::new()
+    let env = eval::Env {
+        timeline,
+        it: None,
+        bound: bindings,
+    };
+    template.fill(env, quote)
+}
+
+/// The known name that is most like a wrong one, when one is like it at all.
+fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = (wrong.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|name| (distance(wrong, name), name))
+        .filter(|(far, _)| *far <= most)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// How many letters must be put in, taken out, changed or swapped to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    let mut last = None;
+    for (index, a) in one.chars().enumerate() {
+        let mut next = vec![index + 1];
+        for (at, b) in other.iter().enumerate() {
+            let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
+            let mut best = (cell(&row, at) + usize::from(a != *b))
+                .min(cell(&row, at + 1) + 1)
+                .min(cell(&next, at) + 1);
+            let swapped = at > 0 && last == Some(*b) && other.get(at - 1) == Some(&a);
+            if swapped {
+                best = best.min(cell(&before, at - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+        last = Some(a);
+    }
+    row.last().copied().unwrap_or(0)
 }
