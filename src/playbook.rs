@@ -7,11 +7,19 @@
 //! look to tell. Ranking, belief and wording for people are [`crate::diagnosis`]'s.
 //! `docs/playbooks.md` is the language's manual and specification.
 
+mod absence;
 mod eval;
 pub mod expr;
+mod findings;
+mod identity;
+mod index;
 mod load;
+mod matcher;
+mod scope;
+mod series;
 pub mod steps;
 pub mod template;
+mod words;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -515,8 +523,7 @@ pub fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
 
 /// Matches playbooks against a timeline.
 pub fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
-    let _ = (playbooks, timeline);
-    Matches::default()
+    findings::run(playbooks, timeline)
 }
 
 /// The playbooks that ship with the program, parsed once.

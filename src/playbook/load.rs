@@ -8,7 +8,7 @@ use super::template::{self, Template};
 use super::yaml::{self, At, Faults, Fields, Kind, Node, Source};
 use super::{
     Claim, Expect, Fault, Guard, HypothesisSpec, Observation, Playbook, ProbeSpec, Reference,
-    ScopeKind, Severity, Target, TestCase, When, nearest,
+    ScopeKind, Severity, Target, TestCase, nearest,
 };
 use crate::event::Stream;
 use crate::fact::{FactType, fact_type};

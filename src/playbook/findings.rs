@@ -1,0 +1,486 @@
+//! From complete bindings to firings and wishes: scope, `unless`, `until`, observations, identity.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::eval::Env;
+use super::index::Index;
+use super::matcher::{Flow, Hit, Search, State, Window, follows, is_state};
+use super::words::words;
+use super::{
+    Firing, Form, Guard, JoinKind, Matches, Playbook, ScopeKey, ScopeKind, Seen, Step, Wish,
+};
+use crate::shell::Tri;
+use crate::timeline::Timeline;
+
+/// Evidence kept for a finding: its first match, and the newest of what repeats it.
+const MOST_EVIDENCE: usize = 12;
+
+pub(super) fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
+    let index = Index::new(timeline);
+    let mut matches = Matches::default();
+    for (number, playbook) in playbooks.iter().enumerate() {
+        let matcher = Matcher {
+            playbook,
+            number,
+            timeline,
+            index: &index,
+        };
+        let firings = matcher.firings();
+        matches.wishes.extend(matcher.wishes(&firings));
+        matches.firings.extend(firings);
+    }
+    matches
+}
+
+struct Matcher<'a, 't> {
+    playbook: &'a Playbook,
+    number: usize,
+    timeline: &'t Timeline,
+    index: &'a Index<'t>,
+}
+
+/// A complete binding that nothing blocks.
+struct Match<'a> {
+    anchor: usize,
+    newest: usize,
+    state: State<'a>,
+    scope: ScopeKey,
+    /// The entry that ends it.
+    end: Option<usize>,
+}
+
+impl<'a, 't> Matcher<'a, 't> {
+    fn firings(&self) -> Vec<Firing> {
+        let mut search = Search::new(self.timeline, self.index, Window::ALL);
+        search.each_anchor = true;
+        let mut found: Vec<Match<'a>> = Vec::new();
+        let steps = &self.playbook.when.steps;
+        let _ = search.sequence(
+            steps,
+            &mut State::default(),
+            &mut |state| match self.accept(state) {
+                Some(one) => {
+                    found.push(one);
+                    Flow::Break(())
+                }
+                None => Flow::Continue(()),
+            },
+        );
+        found.sort_by_key(|one| (one.anchor, one.newest));
+        let mut open: BTreeMap<ScopeKey, usize> = BTreeMap::new();
+        let mut firings: Vec<(Match<'a>, Vec<Hit<'a>>, Vec<(Arc<str>, usize)>)> = Vec::new();
+        for one in found {
+            if let Some(at) = open.get(&one.scope)
+                && let Some((first, latest, bound)) = firings.get_mut(*at)
+                && first.end.is_none_or(|end| one.anchor < end)
+            {
+                latest.clone_from(&one.state.hits);
+                bound.clone_from(&one.state.bound);
+                first.newest = first.newest.max(one.newest);
+                continue;
+            }
+            open.insert(one.scope.clone(), firings.len());
+            firings.push((one, Vec::new(), Vec::new()));
+        }
+        firings
+            .into_iter()
+            .map(|(one, latest, bound)| self.firing(&one, &latest, &bound))
+            .collect()
+    }
+
+    /// What a complete binding is about and when it ends; `None` when it is blocked.
+    fn accept(&self, state: &State<'a>) -> Option<Match<'a>> {
+        let (anchor, newest) = (state.anchor()?, state.newest()?);
+        let scope = ScopeKey::of(self.playbook.scope, self.timeline, &state.entries());
+        let mut end = self.epoch_end(&scope);
+        if end.is_some_and(|end| newest > end) {
+            return None;
+        }
+        for guard in &self.playbook.when.until {
+            let after = guard.after.as_ref().and_then(|name| bound(state, name));
+            let from = after.unwrap_or(anchor);
+            let until = self.earliest(guard, state, from, end);
+            end = match (end, until) {
+                (Some(end), Some(until)) => Some(end.min(until)),
+                (end, until) => until.or(end),
+            };
+        }
+        // What ends it came before it was complete: the window was closed.
+        if end.is_some_and(|end| end < newest) {
+            return None;
+        }
+        let blocked = self
+            .playbook
+            .when
+            .unless
+            .iter()
+            .any(|guard| self.holds(guard, state, end).is_some());
+        (!blocked).then(|| Match {
+            anchor,
+            newest,
+            state: state.clone(),
+            scope,
+            end,
+        })
+    }
+
+    /// The entry with which the scope's epoch ends.
+    fn epoch_end(&self, scope: &ScopeKey) -> Option<usize> {
+        let launch = self.timeline.launches.get(scope.launch?)?;
+        (launch.epoch_end < self.timeline.entries.len()).then_some(launch.epoch_end)
+    }
+
+    /// How facts without a join of their own belong to the finding.
+    fn default_join(&self) -> Option<JoinKind> {
+        match self.playbook.scope {
+            ScopeKind::Session => None,
+            ScopeKind::Launch => Some(JoinKind::Launch),
+            _ => Some(JoinKind::Host),
+        }
+    }
+
+    fn search(&self, from: usize, to: Option<usize>) -> Search<'a, 't> {
+        let window = Window {
+            from,
+            to: to.unwrap_or(usize::MAX),
+            default_join: self.default_join(),
+        };
+        Search::new(self.timeline, self.index, window)
+    }
+
+    /// The first entry after `from` for which a guard holds.
+    fn earliest(
+        &self,
+        guard: &'a Guard,
+        state: &State<'a>,
+        from: usize,
+        to: Option<usize>,
+    ) -> Option<usize> {
+        let search = self.search(from, to);
+        let mut state = state.clone();
+        state.previous = Some(from);
+        let had = state.hits.len();
+        let mut found: Option<usize> = None;
+        let _ = search.one(&guard.step, &mut state, &mut |state| {
+            let mine = state.hits.get(had..).unwrap_or_default();
+            let at = mine.iter().map(|hit| hit.entry).max();
+            // Entries of the anchor's own command may stand before it and are no end.
+            let later = at.filter(|at| *at > from);
+            found = match (found, later) {
+                (Some(had), Some(later)) => Some(had.min(later)),
+                (had, later) => had.or(later),
+            };
+            // Candidates come in order, but those of groups need not.
+            match guard.step.form {
+                Form::Fact(_) | Form::Absent(_) if found.is_some() => Flow::Break(()),
+                _ => Flow::Continue(()),
+            }
+        });
+        found
+    }
+
+    /// The entries for which a guard holds, before the finding's end.
+    fn holds(&self, guard: &'a Guard, state: &State<'a>, end: Option<usize>) -> Option<Vec<usize>> {
+        let anchor = state.anchor().unwrap_or(0);
+        let after = guard.after.as_ref().and_then(|name| bound(state, name));
+        if guard.after.is_some() && after.is_none() {
+            return None;
+        }
+        // The anchor's own command counts as a whole: its facts may stand before the anchor.
+        let from = match (after, guard.anytime) {
+            (Some(_), _) | (None, true) => 0,
+            (None, false) => self.command_start(anchor),
+        };
+        let search = self.search(from, end.map(|end| end + 1));
+        let mut state = state.clone();
+        state.previous = after;
+        let had = state.hits.len();
+        let mut found = None;
+        let _ = search.one(&guard.step, &mut state, &mut |state| {
+            let mine = state.hits.get(had..).unwrap_or_default();
+            found = Some(mine.iter().map(|hit| hit.entry).collect());
+            Flow::Break(())
+        });
+        found
+    }
+
+    /// The first entry of an entry's command.
+    fn command_start(&self, at: usize) -> usize {
+        let entries = self.timeline.entries.get(..at).unwrap_or_default();
+        let command = self.timeline.entries.get(at).map(|entry| entry.command);
+        let same = entries
+            .iter()
+            .rev()
+            .take_while(|entry| Some(entry.command) == command);
+        at - same.count()
+    }
+
+    fn firing(&self, one: &Match<'a>, latest: &[Hit<'a>], bound: &[(Arc<str>, usize)]) -> Firing {
+        let mut evidence = self.evidence(&one.state.hits, &one.state.bound);
+        let had: BTreeSet<usize> = evidence.iter().map(|(at, _)| *at).collect();
+        let newer = self.evidence(latest, bound);
+        evidence.extend(newer.into_iter().filter(|(at, _)| !had.contains(at)));
+        evidence.sort_by_key(|(at, _)| *at);
+        evidence.truncate(MOST_EVIDENCE);
+        let since = self.timeline.entries.get(one.anchor).map(|entry| entry.at);
+        Firing {
+            playbook: self.number,
+            scope: one.scope.clone(),
+            scope_key: one.scope.text(self.timeline),
+            anchor: one.anchor,
+            bindings: self.bindings(&one.state, &one.scope),
+            evidence,
+            resolved: one.end,
+            observations: self.observations(&one.state, one.end),
+            since: since.unwrap_or_default(),
+        }
+    }
+
+    fn bindings(&self, state: &State<'_>, scope: &ScopeKey) -> BTreeMap<String, usize> {
+        let mut out: BTreeMap<String, usize> = BTreeMap::new();
+        if let Some(launch) = scope.launch.and_then(|at| self.timeline.launches.get(at)) {
+            out.insert("launch".to_owned(), launch.entry);
+        }
+        for (name, at) in &state.bound {
+            out.entry(name.to_string()).or_insert(*at);
+        }
+        out
+    }
+
+    fn evidence(&self, hits: &[Hit<'_>], bound: &[(Arc<str>, usize)]) -> Vec<(usize, String)> {
+        let bound = bound.to_vec();
+        let mut seen = BTreeSet::new();
+        hits.iter()
+            .filter(|hit| seen.insert(hit.entry))
+            .filter_map(|hit| {
+                let entry = self.timeline.entries.get(hit.entry)?;
+                let says = hit.says.map_or_else(
+                    || words(entry),
+                    |says| {
+                        let env = Env {
+                            timeline: self.timeline,
+                            it: Some(hit.entry),
+                            bound: &bound,
+                        };
+                        says.fill(env, false)
+                    },
+                );
+                Some((hit.entry, says))
+            })
+            .collect()
+    }
+
+    fn observations(&self, state: &State<'a>, end: Option<usize>) -> Vec<Seen> {
+        let each = self.playbook.observations.iter().enumerate();
+        each.map(|(number, observation)| {
+            let yes = self.newest(&observation.when, state, end);
+            let no = match &observation.not_when {
+                Some(guard) => self.newest(guard, state, end),
+                None => self.denied(&observation.when, state, end),
+            };
+            let last =
+                |found: &Option<Found>| found.as_ref().and_then(|f| f.entries.last().copied());
+            let (tri, found) = match (last(&yes), last(&no)) {
+                (Some(a), Some(b)) if b > a => (Tri::No, no),
+                (Some(_), _) => (Tri::Yes, yes),
+                (None, Some(_)) => (Tri::No, no),
+                (None, None) => (Tri::Unknown, None),
+            };
+            let found = found.unwrap_or_default();
+            let env = |it| Env {
+                timeline: self.timeline,
+                it,
+                bound: &found.bound,
+            };
+            let last = found.entries.last().copied();
+            let says = match tri {
+                Tri::Yes => observation.says.fill(env(last), false),
+                Tri::No => last
+                    .and_then(|at| self.timeline.entries.get(at))
+                    .map_or_else(String::new, words),
+                Tri::Unknown => String::new(),
+            };
+            Seen {
+                observation: number,
+                state: tri,
+                entries: found.entries,
+                says,
+            }
+        })
+        .collect()
+    }
+
+    /// The newest entries for which a guard holds.
+    fn newest(&self, guard: &'a Guard, state: &State<'a>, end: Option<usize>) -> Option<Found> {
+        let (search, mut state) = self.observed(guard, state, end)?;
+        let had = state.hits.len();
+        let mut found: Option<Found> = None;
+        let mut patience = 10_000;
+        let _ = search.one(&guard.step, &mut state, &mut |state| {
+            let mine = state.hits.get(had..).unwrap_or_default();
+            let mut entries: Vec<usize> = mine.iter().map(|hit| hit.entry).collect();
+            entries.sort_unstable();
+            let later = found
+                .as_ref()
+                .is_none_or(|found| found.entries.last() < entries.last());
+            if later {
+                found = Some(Found {
+                    entries,
+                    bound: state.bound.clone(),
+                });
+            }
+            patience -= 1;
+            if patience == 0 {
+                Flow::Break(())
+            } else {
+                Flow::Continue(())
+            }
+        });
+        found
+    }
+
+    /// The newest look that says that a condition is not so.
+    fn denied(&self, guard: &'a Guard, state: &State<'a>, end: Option<usize>) -> Option<Found> {
+        let (search, state) = self.observed(guard, state, end)?;
+        let entries = search.denials(&guard.step, &state);
+        let bound = state.bound.clone();
+        entries.last().map(|last| Found {
+            entries: vec![*last],
+            bound,
+        })
+    }
+
+    fn observed(
+        &self,
+        guard: &Guard,
+        state: &State<'a>,
+        end: Option<usize>,
+    ) -> Option<(Search<'a, 't>, State<'a>)> {
+        let anchor = state.anchor()?;
+        let after = guard.after.as_ref().and_then(|name| bound(state, name));
+        if guard.after.is_some() && after.is_none() {
+            return None;
+        }
+        let from = if guard.anytime || after.is_some() {
+            0
+        } else {
+            self.command_start(anchor)
+        };
+        let search = self.search(from, end.map(|end| end + 1));
+        let mut state = state.clone();
+        state.previous = after;
+        // What the steps matched may be observed as well.
+        Some((search.observing(), state))
+    }
+
+    fn wishes(&self, firings: &[Firing]) -> Vec<Wish> {
+        if self.playbook.probes.is_empty() {
+            return Vec::new();
+        }
+        let mut search = Search::new(self.timeline, self.index, Window::ALL);
+        search.each_anchor = true;
+        search.hopeful = true;
+        let fired: BTreeSet<&ScopeKey> = firings.iter().map(|firing| &firing.scope).collect();
+        let mut wishes: BTreeMap<ScopeKey, Wish> = BTreeMap::new();
+        let steps = &self.playbook.when.steps;
+        let _ = search.sequence(steps, &mut State::default(), &mut |state| {
+            if state.unknown.is_empty() {
+                return Flow::Continue(());
+            }
+            let Some(one) = self.accept(state) else {
+                return Flow::Continue(());
+            };
+            if one.end.is_none() && !fired.contains(&one.scope) {
+                // The newest chance is the one worth a look.
+                let wish = self.wish(&one);
+                wishes.insert(one.scope, wish);
+            }
+            Flow::Break(())
+        });
+        wishes.into_values().collect()
+    }
+
+    fn wish(&self, one: &Match<'a>) -> Wish {
+        let names: Vec<&str> = one
+            .state
+            .unknown
+            .iter()
+            .filter_map(|(name, _)| name.as_deref())
+            .collect();
+        let probes = self.playbook.probes.iter().enumerate();
+        let settles = |yields: &[String]| yields.iter().any(|name| names.contains(&name.as_str()));
+        let mut chosen: Vec<usize> = probes
+            .clone()
+            .filter(|(_, probe)| settles(&probe.yields))
+            .map(|(at, _)| at)
+            .collect();
+        if chosen.is_empty() {
+            chosen = probes.map(|(at, _)| at).collect();
+        }
+        Wish {
+            playbook: self.number,
+            scope: one.scope.clone(),
+            scope_key: one.scope.text(self.timeline),
+            anchor: one.anchor,
+            bindings: self.bindings(&one.state, &one.scope),
+            unknown: one
+                .state
+                .unknown
+                .iter()
+                .map(|(_, what)| what.clone())
+                .collect(),
+            probes: chosen,
+        }
+    }
+}
+
+/// What an observation found.
+#[derive(Default)]
+struct Found {
+    entries: Vec<usize>,
+    bound: Vec<(Arc<str>, usize)>,
+}
+
+fn bound(state: &State<'_>, name: &str) -> Option<usize> {
+    let found = state.bound.iter().rev().find(|(known, _)| &**known == name);
+    found.map(|(_, at)| *at)
+}
+
+impl<'a> Search<'_, 'a> {
+    /// Entries that were looked at for a step and say that it is not so.
+    fn denials(&self, step: &Step, state: &State<'_>) -> Vec<usize> {
+        match &step.form {
+            Form::Fact(bind) if is_state(bind.fact.name) => self
+                .fitting(bind, state)
+                .into_iter()
+                .filter(|at| {
+                    state
+                        .previous
+                        .is_none_or(|previous| follows(self.timeline, previous, *at))
+                        && self.told(bind, *at, state) == Tri::No
+                })
+                .collect(),
+            Form::Absent(wanted) => self.shown(wanted, state),
+            Form::Any(steps) => {
+                // One of several is denied when each of them is.
+                let each: Vec<_> = steps.iter().map(|step| self.denials(step, state)).collect();
+                if each.iter().any(Vec::is_empty) {
+                    return Vec::new();
+                }
+                let mut all: Vec<usize> = each.into_iter().flatten().collect();
+                all.sort_unstable();
+                all
+            }
+            Form::All(steps) => {
+                let mut all: Vec<usize> = steps
+                    .iter()
+                    .flat_map(|step| self.denials(step, state))
+                    .collect();
+                all.sort_unstable();
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+}
