@@ -30,17 +30,6 @@ impl Expr {
         &self.source
     }
 
-    /// The expression that is just a name: the binding itself.
-    pub(super) fn names(&self) -> Vec<Arc<str>> {
-        let mut names = Vec::new();
-        self.node.walk(&mut |node| {
-            if let Node::Field(Var::Bound(name), _) | Node::Pseudo(Var::Bound(name), _) = node {
-                names.push(Arc::clone(name));
-            }
-        });
-        names
-    }
-
     /// Calls `each` with every comparison of a field with a text literal.
     pub(super) fn literals(&self, each: &mut dyn FnMut(&'static str, &'static str, &str)) {
         self.node.walk(&mut |node| match node {
@@ -281,12 +270,11 @@ pub(super) struct Problem {
 
 /// Parses and checks an expression.
 pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>> {
-    // The parser counts depth, not length; a limit on length keeps its time small.
-    if text.len() > 8_192 {
+    if let Some(message) = too_much(text) {
         return Err(vec![Problem {
             offset: 0,
-            message: "this expression is too long (8,192 bytes at most)".to_owned(),
-            hint: None,
+            message,
+            hint: Some("split it: several steps, or a simpler condition".to_owned()),
         }]);
     }
     let (tree, source) = cel::parser::Parser::new()
@@ -313,6 +301,35 @@ pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>
         ty,
         source: Arc::from(text),
     })
+}
+
+/// What is too much for one expression: the parser and all that walks its tree recurse, so length
+/// and nesting are bounded before it begins.
+fn too_much(text: &str) -> Option<String> {
+    const LONGEST: usize = 4_096;
+    const DEEPEST: usize = 8;
+    const MOST: usize = 180;
+    if text.len() > LONGEST {
+        return Some(format!("this expression is longer than {LONGEST} bytes"));
+    }
+    let (mut depth, mut operators) = (0_usize, 0_usize);
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '!' | '-' | '+' | '*' | '/' | '%' | '?') => operators += 3,
+            (None, '.') => operators += 1,
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Some(format!("this expression is nested deeper than {DEEPEST}"));
+        }
+    }
+    (operators > MOST).then(|| "this expression has too many operators".to_owned())
 }
 
 fn syntax_problems(text: &str, errors: &cel::ParseErrors) -> Vec<Problem> {

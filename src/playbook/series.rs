@@ -118,16 +118,16 @@ fn run_ending(series: &Series, timeline: &Timeline, before: &[usize], last: usiz
         }
         Trend::NotRising => {
             let mut most = newest.number()?;
-            let mut run = None;
             for (at, first) in before.iter().enumerate().rev() {
                 let start = value(series, timeline, *first).number()?;
                 most = most.max(start);
-                if most - start > series.noise {
-                    break;
+                if most - start <= series.noise
+                    && let Some(run) = fits(*first, before.len() - at + 1)
+                {
+                    return Some(run);
                 }
-                run = fits(*first, before.len() - at + 1).or(run);
             }
-            run
+            None
         }
     }
 }

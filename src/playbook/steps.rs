@@ -125,7 +125,7 @@ pub fn commands(steps: &[CaseStep], started: Micros) -> Vec<Command> {
             .iter()
             .map(|(stream, text)| (*stream, text.as_bytes()))
             .collect();
-        let tree = shell::Tree::default(); // FIXME: shell::parse(&step.command), when it is there
+        let tree = shell::parse(&step.command);
         let reading = probe::read(&probe::Look {
             tree: &tree,
             host: &host,

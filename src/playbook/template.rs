@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::eval::{Env, Val, show};
 use super::expr::{Expr, Names, Problem, compile};
+use crate::shell::quote::quote;
 use crate::timeline::Timeline;
 
 /// Longest filling of a hole in prose, in characters.
@@ -36,19 +37,6 @@ impl Template {
     /// There is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
-    }
-
-    /// A text without holes.
-    pub(super) fn plain(text: &str) -> Self {
-        let parts = if text.is_empty() {
-            Vec::new()
-        } else {
-            vec![Part::Text(text.to_owned())]
-        };
-        Self {
-            parts,
-            source: text.to_owned(),
-        }
     }
 
     /// The texts between its holes, and whether a hole follows each.
@@ -196,13 +184,9 @@ fn quoted(value: &Val<'_>, after_dashes: bool) -> Option<String> {
 
 /// Quotes a text for a POSIX shell; a home folder in front (`~/`) stays one.
 pub(super) fn shell_quote(text: &str) -> String {
-    let (home, rest) = match text.strip_prefix("~/") {
-        Some(rest) => ("~/", rest),
-        None => ("", text),
-    };
-    let safe = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
-    if !rest.is_empty() && rest.chars().all(safe) || rest.is_empty() && !home.is_empty() {
-        return format!("{home}{rest}");
+    match text.strip_prefix("~/") {
+        Some("") => "~/".to_owned(),
+        Some(rest) => format!("~/{}", quote(rest)),
+        None => quote(text),
     }
-    format!("{home}'{}'", rest.replace('\'', r"'\''"))
 }

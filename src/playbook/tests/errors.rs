@@ -1,0 +1,311 @@
+use super::super::lint::lint;
+use super::super::load;
+
+const GOOD: &str = r#"id: a-book
+version: 1
+kind: made.up
+severity: high
+scope: host
+title: "on {{K.host}}"
+when:
+  steps:
+    - { as: K, fact: kill, where: "K.full" }
+    - as: E
+      fact: exit
+      on: [command]
+      where: |
+        E.code == 255
+          && E.silent
+hypotheses:
+  - { id: one, title: One, prior: .5 }
+  - { id: two, title: Two, prior: .4 }
+observations:
+  - { id: gone, says: gone, when: { fact: process_look, on: [host], where: it.count == 0 }, likely: { one: usually, two: rarely } }
+probes:
+  - { id: ps, run: "pgrep -f {{K.pattern}}", why: tells, cost: 1, yields: [gone] }
+references:
+  - { what: a page, version: "1", provenance: manual }
+tests:
+  - name: fires
+    expect: fires
+    steps:
+      - { at: 0, command: "x", exit: { signal: 9 }, stdout: "", chunks: [{ at: 0, stream: tty, text: x }] }
+"#;
+
+/// What is said of the good playbook with a part of it replaced.
+fn said(from: &str, to: &str) -> Vec<String> {
+    assert!(GOOD.contains(from), "{from}");
+    match load("a.yaml", &GOOD.replacen(from, to, 1)) {
+        Ok(_) => vec!["loads".to_owned()],
+        Err(faults) => faults
+            .into_iter()
+            .map(|fault| {
+                let hint = fault
+                    .hint
+                    .map(|hint| format!(" | {hint}"))
+                    .unwrap_or_default();
+                format!("{}:{}: {}{hint}", fault.line, fault.column, fault.message)
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn the_good_one_loads() {
+    let playbook = load("a.yaml", GOOD).unwrap();
+    assert_eq!(playbook.when.steps.len(), 2);
+    assert!((playbook.observations[0].likely["two"] - 0.1).abs() < 1e-9);
+    assert_eq!(playbook.tests[0].steps[0].streams().len(), 2);
+}
+
+#[test]
+fn faults_have_their_place_and_a_hint() {
+    for (from, to, wanted) in [
+        (
+            "severity: high",
+            "severty: high",
+            "4:1: a playbook has no key `severty` | did you mean `severity`?",
+        ),
+        (
+            "severity: high",
+            "severity: hgih",
+            "4:11: `hgih` is no severity | did you mean `high`?",
+        ),
+        (
+            "version: 1",
+            "version: one",
+            "2:10: version is a whole number, this is a text",
+        ),
+        ("version: 1", "version: 1\nversion: 2", "3:1: "),
+        ("kind: made.up", "kind: made", "3:7: `made` is no kind"),
+        (
+            "fact: kill",
+            "fact: kil",
+            "9:22: there is no fact `kil` | did you mean `kill`?",
+        ),
+        (
+            "K.full",
+            "K.ful",
+            "9:37: a `kill` has no field `ful` | did you mean `full`?",
+        ),
+        (
+            "&& E.silent",
+            "&& E.silnt",
+            "15:17: a `exit` has no field `silnt` | did you mean `silent`?",
+        ),
+        (
+            "{{K.host}}",
+            "{{X.host}}",
+            "6:14: nothing named `X` is bound",
+        ),
+        ("{{K.host}}", "{{K.host", "6:12: this hole is never closed"),
+        (
+            "on: [command]",
+            "on: [comand]",
+            "12:12: `comand` is no join | did you mean `command`?",
+        ),
+        ("as: E\n", "as: it\n", "10:11: `it` is no name"),
+        (
+            "fact: exit\n",
+            "fct: exit\n",
+            "11:7: a step has no key `fct` | did you mean `fact`?",
+        ),
+        (
+            "fact: exit\n",
+            "fact: exit\n      within: 10 min\n",
+            "12:15: a duration is wanted here",
+        ),
+        (
+            "two: rarely",
+            "tow: rarely",
+            "observation `gone` speaks of `tow`, which is no hypothesis | did you mean `two`?",
+        ),
+        (
+            "yields: [gone]",
+            "yields: [gon]",
+            "probe `ps` yields `gon`, which is neither",
+        ),
+        ("prior: .4", "prior: 4", "a prior lies between 0 and 1"),
+        (
+            "id: two",
+            "id: one",
+            "two of the hypotheses are called `one`",
+        ),
+        (
+            "expect: fires",
+            "expect: fire",
+            "`fire` is no expectation | did you mean `fires`?",
+        ),
+        ("id: a-book", "id: A book", "1:5: `A book` is no id"),
+        ("id: a-book\n", "", "a playbook needs `id`"),
+        (
+            "version: \"1\"",
+            "version: 1",
+            "version is a text, this is a number | put it in quotes",
+        ),
+        ("severity: high", "\tseverity: high", "found a tab"),
+        ("title: \"on", "title: a: b: \"on", "6:"),
+    ] {
+        let said = said(from, to);
+        assert!(
+            said.iter().any(|one| one.contains(wanted)),
+            "{to}: {said:#?}"
+        );
+    }
+}
+
+#[test]
+fn one_reading_gives_every_fault() {
+    let said = said(
+        "kind: made.up\nseverity: high",
+        "kind: made\nseverity: hgih",
+    );
+    assert_eq!(said.len(), 2, "{said:#?}");
+}
+
+#[test]
+fn forms_are_told_apart() {
+    for (step, wanted) in [
+        ("{ as: X }", "a step says what it looks for"),
+        (
+            "{ fact: exit, absent: { port: 1 } }",
+            "a step has one form, not fact and absent",
+        ),
+        (
+            "{ absent: { port: \"'x'\" } }",
+            "this subject cannot be a text",
+        ),
+        ("{ absent: { } }", "`absent` names one subject"),
+        (
+            "{ absent: { port: 1 }, on: [host] }",
+            "`on` does not belong beside `absent`",
+        ),
+        ("{ count: { fact: exit } }", "`count` needs `at_least`"),
+        ("{ unchanged: { fact: exit } }", "`unchanged` needs `field`"),
+        (
+            "{ rising: { fact: log_look, field: digest } }",
+            "`digest` is a text, no number",
+        ),
+        (
+            "{ unchanged: { fact: log_look, field: digst } }",
+            "did you mean `digest`?",
+        ),
+        ("{ any: [] }", "`any` holds at least one step"),
+        ("{ fact: exit, as: K }", "`K` is a `kill` already"),
+        (
+            "{ fact: exit, where: it.code }",
+            "`where` is true or false, this is a whole number",
+        ),
+        (
+            "{ fact: exit, says: \"{{it.cod}}\" }",
+            "a `exit` has no field `cod`",
+        ),
+        ("just a text", "a step is a map, this is a text"),
+    ] {
+        let from = "    - as: E\n";
+        let said = said(from, &format!("    - {step}\n{from}"));
+        assert!(
+            said.iter().any(|one| one.contains(wanted)),
+            "{step}: {said:#?}"
+        );
+    }
+    let first = said(
+        "    - { as: K, fact: kill, where: \"K.full\" }\n",
+        "    - { absent: { port: 1 } }\n",
+    );
+    assert!(
+        first
+            .iter()
+            .any(|one| one.contains("an absence cannot be the first step")),
+        "{first:#?}"
+    );
+}
+
+#[test]
+fn nothing_breaks_on_nonsense() {
+    for text in [
+        "",
+        "x",
+        "- 1",
+        "{}",
+        "a: [",
+        "id: &a [*a]",
+        "\u{0}",
+        "? !!x",
+    ] {
+        assert!(load("x", text).is_err(), "{text:?}");
+    }
+    let deep = format!("when: {}1{}", "[".repeat(3_000), "]".repeat(3_000));
+    assert!(load("x", &deep).is_err());
+    for expression in [
+        format!("{}1{}", "(".repeat(2_000), ")".repeat(2_000)),
+        format!("{}K.full", "!".repeat(500)),
+        format!("1{} == 1", "+1".repeat(500)),
+        format!("{}1{}", "(".repeat(8), ")".repeat(8)),
+        format!("K.full{}", " && K.full".repeat(250)),
+        "K.full ? ".repeat(90),
+        "'".repeat(3_001),
+        format!("K{}", ".a".repeat(500)),
+        // Just within the bounds.
+        format!("{}K.full", "!".repeat(59)),
+        format!("1{} == 1", "+1".repeat(59)),
+        "K.full ? ".repeat(45),
+        format!("K{}", ".a".repeat(179)),
+        format!("{}1{}", "[".repeat(8), "]".repeat(8)),
+    ] {
+        let _ = said("K.full", &expression);
+    }
+}
+
+#[test]
+fn lint_says_what_is_missing() {
+    let of = |from: &str, to: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        let playbook = load("a.yaml", &GOOD.replacen(from, to, 1)).unwrap();
+        let said = lint(&playbook).into_iter();
+        said.map(|fault| format!("{}: {}", fault.line, fault.message))
+            .collect::<Vec<_>>()
+    };
+    let said = of("kind", "kind");
+    assert_eq!(said, ["25: no near miss", "25: no healthy twin"]);
+    for (from, to, wanted) in [
+        (
+            "      on: [command]\n",
+            "",
+            "10: this `exit` is joined to nothing before it",
+        ),
+        (
+            "likely: { one: usually, two: rarely }",
+            "likely: { one: usually }",
+            "no observation speaks for or against `two`",
+        ),
+        (
+            "likely: { one: usually, two: rarely }",
+            "likely: { one: some, two: some }",
+            "probe `ps` separates nothing",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "pgrep -f '{{K.pattern}}'",
+            "a hole of probe `ps` stands within quotes",
+        ),
+        (", yields: [gone]", "", "probe `ps` yields nothing"),
+        ("expect: fires", "expect: silent", "no test fires"),
+        ("prior: .4", "prior: .9", "priors add up to 1.40"),
+    ] {
+        let said = of(from, to);
+        assert!(
+            said.iter().any(|one| one.contains(wanted)),
+            "{to}: {said:#?}"
+        );
+    }
+    let words = GOOD
+        .replace("fact: process_look", "fact: launch_state")
+        .replace("it.count == 0", "\"it.log == 'stael'\"");
+    let said = lint(&load("a.yaml", &words).unwrap());
+    assert!(
+        said.iter()
+            .any(|one| one.message.contains("`log` is never 'stael'")),
+        "{said:#?}"
+    );
+}
