@@ -310,3 +310,6 @@ pub struct Diagnosis {
     /// What to run next, over all findings.
     pub next: Vec<Suggestion>,
 }
+
+#[cfg(test)]
+mod tests;

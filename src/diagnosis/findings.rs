@@ -422,7 +422,7 @@ fn one_situation(one: &Draft, other: &Draft) -> bool {
         return false;
     }
     same.contains(&Tri::Yes)
-        || one.finding.title == other.finding.title
+        || (one.finding.title == other.finding.title && !one.finding.title.is_empty())
         || (one.command.is_none() && other.command.is_none())
 }
 

@@ -182,14 +182,16 @@ fn of_part(
             evidence: &evidence,
         };
         let why = render(&probe.why, timeline, &firing.bindings, false);
-        let run = render(&probe.run, timeline, &firing.bindings, true);
+        let Some(run) = probe.run.command(timeline, &firing.bindings) else {
+            continue; // a hole in it is unknown
+        };
         let reason = match (why.is_empty(), splits) {
             (true, Some(splits)) => splits,
             (false, Some(splits)) => format!("{why}; {splits}"),
             (false, None) => why,
             (true, None) => "would tell more".to_owned(),
         };
-        out.extend(asked.placed(timeline, run, reason, gain.max(PLAIN_WORTH)));
+        out.push(asked.placed(timeline, run, reason, gain.max(PLAIN_WORTH)));
     }
     out
 }
@@ -204,11 +206,8 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The probe as a line to paste; `None` when a hole in it is unknown.
-    fn placed(&self, timeline: &Timeline, run: String, why: String, worth: f64) -> Option<Placed> {
-        if run.trim().is_empty() || run.contains("'?'") {
-            return None;
-        }
+    /// The probe as a line to paste.
+    fn placed(&self, timeline: &Timeline, run: String, why: String, worth: f64) -> Placed {
         let anchor = timeline.entries.get(self.anchor);
         let host = self
             .scope
@@ -236,7 +235,7 @@ impl Asked<'_> {
             .commands
             .last()
             .map_or("", |command| command.host.as_str());
-        Some(Placed {
+        Placed {
             place: (
                 target.host.unwrap_or(typist).to_owned(),
                 target.container.map(str::to_owned),
@@ -253,7 +252,7 @@ impl Asked<'_> {
                 worth,
             },
             inner: run,
-        })
+        }
     }
 }
 
@@ -297,7 +296,9 @@ fn of_wishes(
             .iter()
             .filter_map(|probe| playbook.probes.get(*probe))
         {
-            let run = render(&probe.run, timeline, &wish.bindings, true);
+            let Some(run) = probe.run.command(timeline, &wish.bindings) else {
+                continue; // a hole in it is unknown
+            };
             let why = render(&probe.why, timeline, &wish.bindings, false);
             let why = match (why.is_empty(), wish.unknown.first()) {
                 (false, _) => why,
@@ -311,12 +312,10 @@ fn of_wishes(
                 anchor: wish.anchor,
                 evidence: &[],
             };
-            out.extend(
-                asked
-                    .placed(timeline, run, why, worth)
-                    .filter(|placed| !recent.holds(&placed.inner, &placed.place))
-                    .map(|placed| placed.candidate),
-            );
+            let placed = asked.placed(timeline, run, why, worth);
+            if !recent.holds(&placed.inner, &placed.place) {
+                out.push(placed.candidate);
+            }
         }
     }
     out

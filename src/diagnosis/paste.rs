@@ -34,8 +34,16 @@ pub(super) fn paste(
         .commands
         .last()
         .map_or("", |command| command.host.as_str());
-    let own = shell::parse(line);
-    let names = |hop: HopKind| own.invocations.iter().any(|own| own.hop == Some(hop));
+    let names = |hop: HopKind| {
+        // Most looks go nowhere by themselves, which the eye sees before the parser does.
+        ["ssh", "docker", "podman", "nerdctl", "kubectl", "oc "]
+            .iter()
+            .any(|way| line.contains(way))
+            && shell::parse(line)
+                .invocations
+                .iter()
+                .any(|own| own.hop == Some(hop))
+    };
     let host = target
         .host
         .filter(|host| *host != typist && !host.is_empty());

@@ -102,7 +102,7 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
                 evidence,
                 probe: Suggestion {
                     id: next::suggestion_id(&line),
-                    safety: next::safety(&condition.probe, None),
+                    safety: "read-only".to_owned(),
                     why: format!("would show that {}", condition.text),
                     cost: 5.0,
                     playbook: String::new(),

@@ -75,7 +75,8 @@ pub fn severity(severity: Severity) -> &'static str {
 pub fn finding_state(finding: &Finding) -> String {
     let severity = severity(finding.severity);
     match finding.status {
-        Status::Open if kinds::harmless(&finding.kind) => "healthy".to_owned(),
+        Status::Open if finding.kind.ends_with("healthy") => "healthy".to_owned(),
+        Status::Open if kinds::harmless(&finding.kind) => "harmless".to_owned(),
         Status::Open => severity.to_owned(),
         Status::Confirmed => format!("{severity}, confirmed"),
         Status::Resolved => "resolved".to_owned(),
