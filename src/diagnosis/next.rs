@@ -349,13 +349,9 @@ pub(super) fn suggestion_id(line: &str) -> String {
 
 /// The safety class of a line; an author may only raise it.
 pub(super) fn safety(line: &str, author: Option<&str>) -> String {
-    let computed = computed_safety(line);
+    let computed = shell::safety::safety(line).name();
     let raised = author.filter(|author| safety_rank(author) > safety_rank(computed));
     raised.unwrap_or(computed).to_owned()
-}
-
-fn computed_safety(_line: &str) -> &'static str {
-    "read-only"
 }
 
 fn safety_rank(safety: &str) -> usize {

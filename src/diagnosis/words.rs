@@ -10,14 +10,13 @@ const BAR_CELLS: u8 = 5;
 
 /// Belief in words: `very likely`, `likely`, `possible`, `unlikely`.
 ///
-/// The borders are where odds change their name in speech: better than 6 to 1, better than even, worse
-/// than 6 to 1 against.
+/// The borders are where odds change their name in speech: four to one, even, four to one against.
 pub fn belief(probability: f64) -> &'static str {
-    if probability >= 0.85 {
+    if probability >= 0.8 {
         "very likely"
     } else if probability >= 0.5 {
         "likely"
-    } else if probability >= 0.15 {
+    } else if probability >= 0.2 {
         "possible"
     } else {
         "unlikely"
