@@ -19,3 +19,4 @@ pub mod projection;
 pub mod report;
 pub mod web;
 pub mod cli;
+pub mod cmd;

@@ -1,1 +1,17 @@
-fn main() {}
+//! The command `rec`: the first word decides, a verb of ours or a program to record.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use casebook::cmd::run::{self, Line};
+use casebook::cmd::verbs;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_else(|| OsString::from("rec"));
+    match run::understand(words.collect()) {
+        Line::Record(options, argv) => run::run(&options, &argv),
+        Line::Verb(words) => verbs::main(std::iter::once(name).chain(words).collect()),
+        Line::Wrong(why) => run::refuse(&why),
+    }
+}

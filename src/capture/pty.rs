@@ -67,7 +67,11 @@ impl Outer {
         let tty = rustix::fs::open(path, flags, Mode::empty())
             .or_else(|_| rustix::io::fcntl_dupfd_cloexec(standard(fd), 3))?;
         let saved = tcgetattr(&tty).ok();
-        Ok(Self { tty, saved, raw: false })
+        Ok(Self {
+            tty,
+            saved,
+            raw: false,
+        })
     }
 
     /// A second handle on it, which restores nothing unless told that it is raw.
@@ -76,7 +80,11 @@ impl Outer {
     /// When no descriptor is left.
     pub fn share(&self) -> Result<Self, Errno> {
         let tty = rustix::io::fcntl_dupfd_cloexec(&self.tty, 3)?;
-        Ok(Self { tty, saved: self.saved.clone(), raw: false })
+        Ok(Self {
+            tty,
+            saved: self.saved.clone(),
+            raw: false,
+        })
     }
 
     /// Its descriptor.
@@ -138,7 +146,10 @@ impl Outer {
     /// Its size in characters.
     pub fn size(&self) -> Option<Size> {
         let size = self.winsize()?;
-        Some(Size { rows: size.ws_row, columns: size.ws_col })
+        Some(Size {
+            rows: size.ws_row,
+            columns: size.ws_col,
+        })
     }
 
     /// Its size, pixels included.

@@ -184,7 +184,11 @@ impl Pump {
                 self.take_signals();
             }
             if ready.shim || ready.signals {
-                let exit = if ready.shim { self.take_report(&mut buffer) } else { self.reap() };
+                let exit = if ready.shim {
+                    self.take_report(&mut buffer)
+                } else {
+                    self.reap()
+                };
                 if let (Some(exit), None) = (exit, ended) {
                     ended = Some((exit, Instant::now(), self.after_us()));
                 }
@@ -219,8 +223,19 @@ impl Pump {
     }
 
     fn done(self, exit: Exit, duration_us: i64) -> Done {
-        let Self { command, sources: left, writer, .. } = self;
-        Done { exit, duration_us, left, writer, command }
+        let Self {
+            command,
+            sources: left,
+            writer,
+            ..
+        } = self;
+        Done {
+            exit,
+            duration_us,
+            left,
+            writer,
+            command,
+        }
     }
 
     fn after_us(&self) -> i64 {
@@ -236,7 +251,11 @@ impl Pump {
             Command::Within(terminal) => terminal.hung_up.map(|when| when + HANGUP),
             Command::Beside(_) => None,
         };
-        let first = lingering.iter().map(|(when, _)| *when).chain(hangup).min()?;
+        let first = lingering
+            .iter()
+            .map(|(when, _)| *when)
+            .chain(hangup)
+            .min()?;
         Some(first.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }
 
@@ -266,7 +285,9 @@ impl Pump {
                 what.push(What::Sink(index));
             }
         }
-        let limit = self.timeout(ended, lingering).and_then(|limit| Timespec::try_from(limit).ok());
+        let limit = self
+            .timeout(ended, lingering)
+            .and_then(|limit| Timespec::try_from(limit).ok());
         let mut ready = Ready::default();
         if poll(&mut fds, limit.as_ref()).is_err() {
             return ready;
@@ -291,7 +312,9 @@ impl Pump {
     /// Reads once from a source, records, and forwards.
     fn pass_on(&mut self, index: usize, buffer: &mut [u8]) {
         let after_us = self.after_us();
-        let Some(source) = self.sources.get_mut(index) else { return };
+        let Some(source) = self.sources.get_mut(index) else {
+            return;
+        };
         if let (Command::Beside(Some((master, outer))), Kind::Terminal) =
             (&self.command, source.kind)
         {
@@ -306,7 +329,9 @@ impl Pump {
 
     /// A sink has room again, or lost its reader.
     fn tend_sink(&mut self, index: usize, flags: PollFlags) {
-        let Some(source) = self.sources.get_mut(index) else { return };
+        let Some(source) = self.sources.get_mut(index) else {
+            return;
+        };
         if flags.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
             source.sink.lost_reader();
         } else {
@@ -371,7 +396,8 @@ impl Pump {
         });
         if let (false, Some(size)) = (same, outer.size()) {
             let after_us = self.after_us();
-            self.writer.record(Record::Resize(Resize { after_us, size }));
+            self.writer
+                .record(Record::Resize(Resize { after_us, size }));
         }
         match &self.command {
             // It may have asked for the size before we set it.
@@ -386,8 +412,9 @@ impl Pump {
     fn reap(&mut self) -> Option<Exit> {
         match &self.command {
             Command::Beside(_) => {
-                let (_, status) =
-                    waitpid(Pid::from_raw(self.child), WaitOptions::NOHANG).ok().flatten()?;
+                let (_, status) = waitpid(Pid::from_raw(self.child), WaitOptions::NOHANG)
+                    .ok()
+                    .flatten()?;
                 exit_of(status)
             }
             Command::Within(_) => None,
@@ -395,7 +422,9 @@ impl Pump {
     }
 
     fn take_report(&mut self, buffer: &mut [u8]) -> Option<Exit> {
-        let Command::Within(terminal) = &mut self.command else { return None };
+        let Command::Within(terminal) = &mut self.command else {
+            return None;
+        };
         match terminal.shim.report() {
             None => Some(Exit::Lost),
             Some(Report::Ended(exit)) => Some(exit),
@@ -413,18 +442,25 @@ impl Pump {
 
     fn note_state(&mut self, state: Exit) {
         let after_us = self.after_us();
-        self.writer.record(Record::State(StateChange { after_us, state }));
+        self.writer
+            .record(Record::State(StateChange { after_us, state }));
     }
 
     /// The command was stopped: stop too, as the shell expects, and go on together.
     fn stopped(&mut self, signal: i32, buffer: &mut [u8]) {
         self.note_state(Exit::Stopped(signal));
         for index in 0..self.sources.len() {
-            if self.sources.get(index).is_some_and(|s| s.is_readable() && !s.sink.is_waiting()) {
+            if self
+                .sources
+                .get(index)
+                .is_some_and(|s| s.is_readable() && !s.sink.is_waiting())
+            {
                 self.pass_on(index, buffer);
             }
         }
-        let Command::Within(terminal) = &mut self.command else { return };
+        let Command::Within(terminal) = &mut self.command else {
+            return;
+        };
         let wants_terminal = matches!(signal, libc::SIGTTIN | libc::SIGTTOU);
         if wants_terminal && !terminal.foreground && terminal.outer.is_foreground() {
             // It asked for the terminal, which the shell has given to us by now.
@@ -448,12 +484,19 @@ impl Pump {
 
     fn pass_keys(&mut self, read: bool, buffer: &mut [u8]) {
         let child = self.child;
-        let Command::Within(terminal) = &mut self.command else { return };
+        let Command::Within(terminal) = &mut self.command else {
+            return;
+        };
         if read {
             let room = buffer.len().min(KEYS_BYTES);
-            match rustix::io::read(terminal.outer.tty(), buffer.get_mut(..room).unwrap_or_default()) {
+            match rustix::io::read(
+                terminal.outer.tty(),
+                buffer.get_mut(..room).unwrap_or_default(),
+            ) {
                 Ok(count) if count > 0 => {
-                    terminal.keys.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                    terminal
+                        .keys
+                        .extend_from_slice(buffer.get(..count).unwrap_or_default());
                 }
                 Err(Errno::AGAIN | Errno::INTR) => return,
                 _ if !terminal.outer.is_foreground() => return terminal.enter_background(),
@@ -476,7 +519,9 @@ impl Pump {
     fn terminal_is_long_gone(&self) -> bool {
         match &self.command {
             Command::Within(terminal) => {
-                terminal.hung_up.is_some_and(|when| when.elapsed() >= HANGUP)
+                terminal
+                    .hung_up
+                    .is_some_and(|when| when.elapsed() >= HANGUP)
                     && !sys::hangup_is_ignored()
             }
             Command::Beside(_) => false,
@@ -572,7 +617,9 @@ impl Terminal {
         if !keys.iter().any(|key| *key < 0x20 || *key == 0x7f) && !self.quoted {
             return;
         }
-        let Ok(modes) = tcgetattr(&self.master) else { return };
+        let Ok(modes) = tcgetattr(&self.master) else {
+            return;
+        };
         let code = |index| modes.special_codes[index];
         for key in keys {
             if std::mem::take(&mut self.quoted) {
@@ -581,7 +628,9 @@ impl Terminal {
             let next = code(SpecialCodeIndex::VLNEXT);
             self.quoted = *key == next
                 && next != 0
-                && modes.local_modes.contains(LocalModes::ICANON | LocalModes::IEXTEN);
+                && modes
+                    .local_modes
+                    .contains(LocalModes::ICANON | LocalModes::IEXTEN);
             let signal = match *key {
                 0 => continue,
                 key if key == code(SpecialCodeIndex::VINTR) => libc::SIGINT,

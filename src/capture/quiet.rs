@@ -76,19 +76,33 @@ pub enum CannotRecord {
 /// When the spool cannot be made or the command not be started.
 pub fn record(recording: &Recording) -> Result<Recorded, CannotRecord> {
     let command = CommandId::new();
-    let line = recording.line.clone().unwrap_or_else(|| line_of(&recording.argv));
-    let cwd = recording.cwd.clone().or_else(|| std::env::current_dir().ok());
+    let line = recording
+        .line
+        .clone()
+        .unwrap_or_else(|| line_of(&recording.argv));
+    let cwd = recording
+        .cwd
+        .clone()
+        .or_else(|| std::env::current_dir().ok());
     let start = Start {
         command,
         session: recording.session,
         automatic: false,
         number: recording.number,
         line: line.clone(),
-        argv: recording.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        argv: recording
+            .argv
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
         cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
         host: sys::host_name(),
         user: user_name(),
-        terminals: Terminals { stdin: false, stdout: false, stderr: false },
+        terminals: Terminals {
+            stdin: false,
+            stdout: false,
+            stderr: false,
+        },
         at: Micros::now(),
         parent: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -106,11 +120,17 @@ pub fn record(recording: &Recording) -> Result<Recorded, CannotRecord> {
     }) {
         Ok(exit) => exit,
         Err(source) => {
-            keeper.end(&End { exit: Exit::Code(127), duration_us: after_us() });
+            keeper.end(&End {
+                exit: Exit::Code(127),
+                duration_us: after_us(),
+            });
             return Err(CannotRecord::Run { line, source });
         }
     };
-    keeper.end(&End { exit, duration_us: after_us() });
+    keeper.end(&End {
+        exit,
+        duration_us: after_us(),
+    });
     Ok(Recorded { command, exit })
 }
 
@@ -122,7 +142,9 @@ fn run(recording: &Recording, mut keep: impl FnMut(Stream, &[u8])) -> io::Result
     let (out, to_out) = pipe_with(PipeFlags::CLOEXEC)?;
     let (err, to_err) = pipe_with(PipeFlags::CLOEXEC)?;
     let mut command = std::process::Command::new(program);
-    command.args(args).envs(recording.env.iter().map(|(name, value)| (name, value)));
+    command
+        .args(args)
+        .envs(recording.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(to_out).stderr(to_err);
     if let Some(cwd) = &recording.cwd {
         command.current_dir(cwd);
@@ -133,7 +155,10 @@ fn run(recording: &Recording, mut keep: impl FnMut(Stream, &[u8])) -> io::Result
     let mut buffer = vec![0; 64 << 10];
     // To the end of the pipes, not of the child: a demo waits for what it left behind as well.
     while !open.is_empty() {
-        let mut fds: Vec<_> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
+        let mut fds: Vec<_> = open
+            .iter()
+            .map(|(_, fd)| PollFd::new(fd, PollFlags::IN))
+            .collect();
         if poll(&mut fds, None).is_err() {
             continue;
         }
@@ -169,7 +194,9 @@ mod tests {
             session: SessionId::new(),
             number: 1,
             line: Some("./launch".into()),
-            argv: ["sh", "-c", "echo $A; echo e >&2; exit 3"].map(OsString::from).to_vec(),
+            argv: ["sh", "-c", "echo $A; echo e >&2; exit 3"]
+                .map(OsString::from)
+                .to_vec(),
             cwd: None,
             env: vec![("A".into(), "o".into())],
         })

@@ -25,7 +25,10 @@ pub fn leave_behind(left: Vec<Source>, spool: Option<(File, PathBuf)>, began: In
 }
 
 fn live(mut left: Vec<Source>, spool: Option<(File, PathBuf)>, began: Instant) {
-    let in_use: Vec<StandardFd> = left.iter().filter_map(|source| source.sink.standard()).collect();
+    let in_use: Vec<StandardFd> = left
+        .iter()
+        .filter_map(|source| source.sink.standard())
+        .collect();
     for fd in [StandardFd::In, StandardFd::Out, StandardFd::Err] {
         if !in_use.contains(&fd) {
             sys::let_go(fd);

@@ -12,6 +12,7 @@ use crate::capture::home::{self, Home};
 use crate::capture::keep::{Cap, Keeper};
 use crate::capture::pty::{self, Outer, Pair};
 use crate::capture::pump::{Command, Done, Kind, Pump, Source, Terminal};
+use crate::capture::relay;
 use crate::capture::session::{self, SessionError, Wish};
 use crate::capture::shim::{self, Report, Request};
 use crate::capture::sink::Sink;
@@ -19,7 +20,6 @@ use crate::capture::spawn::{self, CannotStart, Descriptors};
 use crate::capture::spool::{self, End, Recorder, Size, Start, spool_path};
 use crate::capture::sys::{self, Place, StandardFd, Taken, standard};
 use crate::capture::writer::Writer;
-use crate::capture::relay;
 use crate::event::{Exit, Stream, Terminals};
 use crate::id::{CommandId, SessionId};
 use crate::time::Micros;
@@ -94,9 +94,16 @@ pub fn record(
         Started::Not(error, keeper) => {
             tell(&error.to_string());
             if let Some(mut keeper) = keeper {
-                let stream = if terminals.stderr { Stream::Tty } else { Stream::Stderr };
+                let stream = if terminals.stderr {
+                    Stream::Tty
+                } else {
+                    Stream::Stderr
+                };
                 keeper.output(stream, 0, format!("rec: {error}\n").as_bytes());
-                keeper.end(&End { exit: Exit::Code(error.code), duration_us: 0 });
+                keeper.end(&End {
+                    exit: Exit::Code(error.code),
+                    duration_us: 0,
+                });
             }
             Exit::Code(error.code)
         }
@@ -109,7 +116,13 @@ pub fn record(
 
 /// Ends the record, gives the terminal back, and leaves what stays behind to others.
 fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
-    let Done { exit, duration_us, left, writer, command } = done;
+    let Done {
+        exit,
+        duration_us,
+        left,
+        writer,
+        command,
+    } = done;
     let mut command = command;
     if let Command::Within(terminal) = &mut command {
         terminal.outer.restore();
@@ -123,12 +136,18 @@ fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
     let left: Vec<Source> = match command {
         Command::Within(mut terminal) => {
             terminal.shim.ask(Request::TakeOver);
-            left.into_iter().filter(|source| source.kind != Kind::Terminal).collect()
+            left.into_iter()
+                .filter(|source| source.kind != Kind::Terminal)
+                .collect()
         }
         Command::Beside(_) => left,
     };
     relay::leave_behind(left, outcome.spool, began);
-    if goes_on { Exit::Signal(libc::SIGHUP) } else { exit }
+    if goes_on {
+        Exit::Signal(libc::SIGHUP)
+    } else {
+        exit
+    }
 }
 
 enum Trouble {
@@ -163,15 +182,22 @@ fn begin(
         tell(warning);
     }
     let command = CommandId::new();
-    let parent = std::env::var("REC_PARENT").ok().and_then(|text| text.parse().ok());
+    let parent = std::env::var("REC_PARENT")
+        .ok()
+        .and_then(|text| text.parse().ok());
     let start = Start {
         command,
         session: chosen.session,
         automatic: chosen.automatic,
         number: chosen.number,
         line: line_of(argv),
-        argv: argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        cwd: std::env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
+        argv: argv
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        cwd: std::env::current_dir()
+            .ok()
+            .map(|path| path.to_string_lossy().into_owned()),
         host: sys::host_name(),
         user: user_name(),
         terminals,
@@ -186,14 +212,22 @@ fn begin(
         .map_err(|error| Trouble::Recording(format!("{}: {error}", path.display())))?;
     sys::set_variable("REC_SESSION", chosen.session.to_string());
     sys::set_variable("REC_PARENT", command.to_string());
-    Ok(Recording { home, session: chosen.session, keeper })
+    Ok(Recording {
+        home,
+        session: chosen.session,
+        keeper,
+    })
 }
 
 /// This process, so that a reader of the spool can tell whether it still lives.
 pub fn this_process() -> Recorder {
     let pid = std::process::id();
     let start_ticks = spool::process_start_ticks(pid).unwrap_or(0);
-    Recorder { pid, boot: spool::boot_id(), start_ticks }
+    Recorder {
+        pid,
+        boot: spool::boot_id(),
+        start_ticks,
+    }
 }
 
 /// Who runs this: by the environment, which knows people behind shared accounts, or by id.
@@ -201,14 +235,15 @@ pub fn user_name() -> Option<String> {
     ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .or_else(|| {
-            home::passwd_entry(rustix::process::getuid().as_raw()).map(|entry| entry.name)
-        })
+        .or_else(|| home::passwd_entry(rustix::process::getuid().as_raw()).map(|entry| entry.name))
 }
 
 /// The command line as it would be typed: words joined, quoted where a shell needs it.
 pub fn line_of(argv: &[OsString]) -> String {
-    let words: Vec<String> = argv.iter().map(|word| quote(&word.to_string_lossy())).collect();
+    let words: Vec<String> = argv
+        .iter()
+        .map(|word| quote(&word.to_string_lossy()))
+        .collect();
     words.join(" ")
 }
 
@@ -233,7 +268,10 @@ fn terminal_size(terminals: Terminals) -> Option<Size> {
         _ => return None,
     };
     let size = rustix::termios::tcgetwinsize(standard(fd)).ok()?;
-    Some(Size { rows: size.ws_row, columns: size.ws_col })
+    Some(Size {
+        rows: size.ws_row,
+        columns: size.ws_col,
+    })
 }
 
 enum Started {
@@ -243,32 +281,50 @@ enum Started {
 
 /// Pipes for those of descriptors 1 and 2 that are not terminals.
 fn pipes(terminals: Terminals, descriptors: &mut Descriptors) -> io::Result<Vec<Source>> {
-    let wanted =
-        |fd: StandardFd, terminal: bool| !terminal && !sys::was_closed(fd as i32);
+    let wanted = |fd: StandardFd, terminal: bool| !terminal && !sys::was_closed(fd as i32);
     let out = wanted(StandardFd::Out, terminals.stdout);
     let err = wanted(StandardFd::Err, terminals.stderr);
     let shared = out && err && same_open_file();
     let mut sources = Vec::new();
     if out {
         let (from, to) = pipe_with(PipeFlags::CLOEXEC)?;
-        let fds: &[StandardFd] =
-            if shared { &[StandardFd::Out, StandardFd::Err] } else { &[StandardFd::Out] };
+        let fds: &[StandardFd] = if shared {
+            &[StandardFd::Out, StandardFd::Err]
+        } else {
+            &[StandardFd::Out]
+        };
         if shared {
             descriptors.stderr = Some(to.try_clone()?);
         }
         descriptors.stdout = Some(to);
-        sources.push(source(from, Kind::Pipe(fds), Stream::Stdout, StandardFd::Out));
+        sources.push(source(
+            from,
+            Kind::Pipe(fds),
+            Stream::Stdout,
+            StandardFd::Out,
+        ));
     }
     if err && !shared {
         let (from, to) = pipe_with(PipeFlags::CLOEXEC)?;
         descriptors.stderr = Some(to);
-        sources.push(source(from, Kind::Pipe(&[StandardFd::Err]), Stream::Stderr, StandardFd::Err));
+        sources.push(source(
+            from,
+            Kind::Pipe(&[StandardFd::Err]),
+            Stream::Stderr,
+            StandardFd::Err,
+        ));
     }
     Ok(sources)
 }
 
 fn source(from: OwnedFd, kind: Kind, stream: Stream, to: StandardFd) -> Source {
-    Source { from, kind, stream, sink: Sink::to(to), ended: false }
+    Source {
+        from,
+        kind,
+        stream,
+        sink: Sink::to(to),
+        ended: false,
+    }
 }
 
 /// Whether descriptors 1 and 2 are one open file: then their order to each other must stay.
@@ -303,10 +359,22 @@ fn start_beside(
             descriptors.stderr = Some(pair.slave.try_clone()?);
         }
         pty::process_output(&pair.master, !outer.processes_output());
-        sources.push(source(pair.master.try_clone()?, Kind::Terminal, Stream::Tty, to));
+        sources.push(source(
+            pair.master.try_clone()?,
+            Kind::Terminal,
+            Stream::Tty,
+            to,
+        ));
         terminal = Some((pair.master, outer));
     }
-    let child = match spawn::spawn(argv, descriptors, Place { signals, group: None }) {
+    let child = match spawn::spawn(
+        argv,
+        descriptors,
+        Place {
+            signals,
+            group: None,
+        },
+    ) {
         Ok(child) => child,
         Err(error) => return Ok(not_started(argv, &error, keeper)),
     };
@@ -363,7 +431,12 @@ fn start_within(
         descriptors.stderr = Some(slave.try_clone()?);
     }
     let mut sources = pipes(terminals, &mut descriptors)?;
-    sources.push(source(master.try_clone()?, Kind::Terminal, Stream::Tty, StandardFd::Out));
+    sources.push(source(
+        master.try_clone()?,
+        Kind::Terminal,
+        Stream::Tty,
+        StandardFd::Out,
+    ));
 
     let foreground = outer.is_foreground();
     if foreground {
@@ -415,7 +488,9 @@ fn not_started(argv: &[OsString], error: &io::Error, keeper: Option<Keeper>) -> 
 }
 
 fn writer(keeper: Option<Keeper>) -> Writer {
-    keeper.and_then(|keeper| Writer::start(keeper).ok()).unwrap_or_else(Writer::none)
+    keeper
+        .and_then(|keeper| Writer::start(keeper).ok())
+        .unwrap_or_else(Writer::none)
 }
 
 #[cfg(test)]
@@ -424,10 +499,11 @@ mod tests {
 
     #[test]
     fn a_line_reads_as_it_would_be_typed() {
-        let line = |words: &[&str]| {
-            line_of(&words.iter().map(OsString::from).collect::<Vec<_>>())
-        };
-        assert_eq!(line(&["ssh", "gpu-1", "tail -f x.log"]), "ssh gpu-1 'tail -f x.log'");
+        let line = |words: &[&str]| line_of(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(
+            line(&["ssh", "gpu-1", "tail -f x.log"]),
+            "ssh gpu-1 'tail -f x.log'"
+        );
         assert_eq!(line(&["echo", "it's", "", "$x"]), r"echo 'it'\''s' '' '$x'");
     }
 }

@@ -68,9 +68,14 @@ impl Request {
     }
 
     fn from_number(number: u8) -> Option<Self> {
-        [Self::Foreground, Self::Background, Self::Continue, Self::TakeOver]
-            .into_iter()
-            .find(|request| request.number() == number)
+        [
+            Self::Foreground,
+            Self::Background,
+            Self::Continue,
+            Self::TakeOver,
+        ]
+        .into_iter()
+        .find(|request| request.number() == number)
     }
 }
 
@@ -172,20 +177,42 @@ pub fn start(work: Work) -> std::io::Result<Shim> {
         Side::Child => {
             drop(ours);
             // Neither a panic nor a return may run the recorder's code in this process.
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| live(work, theirs, recorder)))
-                .ok();
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                live(work, theirs, recorder)
+            }))
+            .ok();
             sys::leave(0)
         }
     }
 }
 
 fn live(work: Work, mut control: UnixStream, recorder: i32) {
-    let Work { argv, descriptors, slave, master, outer, signals, foreground, spool, began } = work;
+    let Work {
+        argv,
+        descriptors,
+        slave,
+        master,
+        outer,
+        signals,
+        foreground,
+        spool,
+        began,
+    } = work;
     let started = (|| {
         rustix::process::setsid()?;
         rustix::process::ioctl_tiocsctty(&slave)?;
-        let group = Foreground { terminal: slave.as_raw_fd(), owns: foreground };
-        spawn::spawn(&argv, descriptors, Place { signals, group: Some(group) })
+        let group = Foreground {
+            terminal: slave.as_raw_fd(),
+            owns: foreground,
+        };
+        spawn::spawn(
+            &argv,
+            descriptors,
+            Place {
+                signals,
+                group: Some(group),
+            },
+        )
     })();
     let report = match &started {
         Ok(pid) => Report::Started(*pid),
@@ -193,12 +220,19 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
     };
     let signal_file = sys::signal_file(Taken::All);
     control.write_all(&report.encode()).ok();
-    let (Ok(child), Ok(signal_file)) = (started, signal_file) else { return };
+    let (Ok(child), Ok(signal_file)) = (started, signal_file) else {
+        return;
+    };
 
     for fd in [StandardFd::In, StandardFd::Out, StandardFd::Err] {
         sys::let_go(fd);
     }
-    let mut kept = vec![control.as_fd(), master.as_fd(), outer.tty().as_fd(), signal_file.as_fd()];
+    let mut kept = vec![
+        control.as_fd(),
+        master.as_fd(),
+        outer.tty().as_fd(),
+        signal_file.as_fd(),
+    ];
     kept.push(slave.as_fd());
     kept.extend(spool.as_ref().map(|(file, _)| file.as_fd()));
     sys::close_all_but(&kept);
@@ -210,7 +244,17 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
     let slave = Some(slave);
     let inner = None;
     Guard {
-        control, master, slave, outer, signal_file, child, recorder, state, spool, began, inner,
+        control,
+        master,
+        slave,
+        outer,
+        signal_file,
+        child,
+        recorder,
+        state,
+        spool,
+        began,
+        inner,
     }
     .watch();
 }
@@ -331,7 +375,10 @@ impl Guard {
                 State::Ended(exit) => exit,
                 State::Runs | State::Stopped => Exit::Lost,
             };
-            keeper.end(&End { exit, duration_us: self.elapsed_us() });
+            keeper.end(&End {
+                exit,
+                duration_us: self.elapsed_us(),
+            });
         }
         // Leaving closes the master, and with it hangs up the session.
     }

@@ -65,7 +65,13 @@ impl Sink {
             };
             rustix::fs::open(path, flags, Mode::empty()).map_or(Way::Asking(fd), Way::Anew)
         };
-        Self { way, pending: Vec::new(), sent: 0, health: Health::Open, watched: may_block }
+        Self {
+            way,
+            pending: Vec::new(),
+            sent: 0,
+            health: Health::Open,
+            watched: may_block,
+        }
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -80,9 +86,14 @@ impl Sink {
         if self.health != Health::Open {
             return;
         }
-        let taken = if self.is_waiting() { 0 } else { self.write(bytes) };
+        let taken = if self.is_waiting() {
+            0
+        } else {
+            self.write(bytes)
+        };
         if self.health == Health::Open && taken < bytes.len() {
-            self.pending.extend_from_slice(bytes.get(taken..).unwrap_or_default());
+            self.pending
+                .extend_from_slice(bytes.get(taken..).unwrap_or_default());
         }
     }
 
@@ -139,7 +150,11 @@ impl Sink {
 
     /// What to poll: room for what waits, or only whether the reader is still there.
     pub fn poll_fd(&self) -> Option<PollFd<'_>> {
-        let events = if self.is_waiting() { PollFlags::OUT } else { PollFlags::empty() };
+        let events = if self.is_waiting() {
+            PollFlags::OUT
+        } else {
+            PollFlags::empty()
+        };
         let wanted = self.health == Health::Open && (self.watched || self.is_waiting());
         wanted.then(|| PollFd::from_borrowed_fd(self.fd(), events))
     }
@@ -170,7 +185,13 @@ impl Sink {
 /// What a descriptor is ready for just now.
 pub fn ready(fd: BorrowedFd<'_>, events: PollFlags) -> PollFlags {
     let mut fds = [PollFd::from_borrowed_fd(fd, events)];
-    match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+    match poll(
+        &mut fds,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    ) {
         Ok(1..) => fds[0].revents(),
         _ => PollFlags::empty(),
     }

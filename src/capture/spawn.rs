@@ -37,8 +37,10 @@ impl CannotStart {
     /// Puts an error of the operating system into words.
     pub fn new(program: &OsStr, error: &io::Error) -> Self {
         let shown = program.to_string_lossy().into_owned();
-        let missing =
-            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        let missing = matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        );
         let why = if missing && !shown.contains('/') {
             format!("not found (an alias, function or builtin? then: rec bash -ic '{shown} …')")
         } else if missing && Path::new(program).exists() {
@@ -53,7 +55,11 @@ impl CannotStart {
                 _ => error.to_string(),
             }
         };
-        Self { program: shown, why, code: if missing { 127 } else { 126 } }
+        Self {
+            program: shown,
+            why,
+            code: if missing { 127 } else { 126 },
+        }
     }
 }
 
@@ -62,16 +68,23 @@ impl CannotStart {
 /// # Errors
 /// When the program cannot be found or run.
 pub fn spawn(argv: &[OsString], descriptors: Descriptors, place: Place) -> io::Result<i32> {
-    let (program, args) =
-        argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let (program, args) = argv
+        .split_first()
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut command = Command::new(program);
     command.args(args);
     for (set, descriptor) in [
-        (Command::stdin as fn(&mut Command, Stdio) -> &mut Command, descriptors.stdin),
+        (
+            Command::stdin as fn(&mut Command, Stdio) -> &mut Command,
+            descriptors.stdin,
+        ),
         (Command::stdout, descriptors.stdout),
         (Command::stderr, descriptors.stderr),
     ] {
-        set(&mut command, descriptor.map_or_else(Stdio::inherit, Stdio::from));
+        set(
+            &mut command,
+            descriptor.map_or_else(Stdio::inherit, Stdio::from),
+        );
     }
     sys::prepare(&mut command, place);
     let child = match command.spawn() {

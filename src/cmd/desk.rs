@@ -9,6 +9,7 @@ use crate::capture::session;
 use crate::diagnosis::Diagnosis;
 use crate::id::SessionId;
 use crate::playbook::{self, Playbook};
+use crate::projection::ingest::{Patience, ingest};
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
 use crate::store::Store;
@@ -29,16 +30,13 @@ impl Desk {
     /// # Errors
     /// When there is no home, or its database cannot be opened.
     pub async fn open() -> Result<Self, CommandError> {
-        let home = Home::find().map_err(|error| {
-            CommandError::from(error).hint("set REC_HOME to a folder of yours")
-        })?;
+        let home = Home::find()
+            .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
         let store = Store::open_any(home.path()).await.map_err(|error| {
             CommandError::from(error)
                 .hint("`rec doctor` says how the recorder is; nothing that was recorded is lost")
         })?;
-        if !store.is_read_only() {
-            projection::ingest::ingest(&home, &store).await?;
-        }
+        ingest(&home, &store, Patience::Wait).await?;
         Ok(Self { home, store })
     }
 
@@ -50,8 +48,11 @@ impl Desk {
     pub async fn session(&self, asked: Option<&str>) -> Result<SessionId, CommandError> {
         if let Some(text) = asked.filter(|text| *text != "last") {
             return self.store.find_session(text).await.map_err(|error| {
-                CommandError { kind: crate::report::Kind::Usage, ..error.into() }
-                    .hint("`rec sessions` lists them")
+                CommandError {
+                    kind: crate::report::Kind::Usage,
+                    ..error.into()
+                }
+                .hint("`rec sessions` lists them")
             });
         }
         if asked.is_none()
@@ -105,7 +106,10 @@ pub fn own_playbooks() -> Option<PathBuf> {
 /// Those that do not read are left out here: `rec playbook lint` says what is wrong with them.
 pub fn playbooks() -> Vec<Playbook> {
     let mut all: Vec<Playbook> = playbook::shipped().to_vec();
-    for (name, text) in own_playbooks().into_iter().flat_map(|folder| files_in(&folder).unwrap_or_default()) {
+    for (name, text) in own_playbooks()
+        .into_iter()
+        .flat_map(|folder| files_in(&folder).unwrap_or_default())
+    {
         if let Ok(own) = playbook::load(&name, &text) {
             all.retain(|shipped| shipped.id != own.id);
             all.push(own);
@@ -122,7 +126,10 @@ pub fn files_in(folder: &std::path::Path) -> anyhow::Result<Vec<(String, String)
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "yml")
+        })
         .collect();
     paths.sort();
     paths

@@ -28,9 +28,16 @@ impl Paint {
     pub fn of_stdout(utc: bool) -> Self {
         let stdout = std::io::stdout();
         let terminal = stdout.is_terminal();
-        let columns = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
-        let named = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-        let width = columns.filter(|columns| *columns > 0).or(named).unwrap_or(PLAIN_WIDTH);
+        let columns = tcgetwinsize(&stdout)
+            .ok()
+            .map(|size| usize::from(size.ws_col));
+        let named = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|text| text.parse().ok());
+        let width = columns
+            .filter(|columns| *columns > 0)
+            .or(named)
+            .unwrap_or(PLAIN_WIDTH);
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
         Self {
@@ -64,16 +71,34 @@ impl Paint {
         if relative {
             return format!("+{}", crate::time::human_duration(at.seconds_since(start)));
         }
-        let Ok(stamp) = jiff::Timestamp::from_microsecond(at.0) else { return "?".to_owned() };
-        let zone = if self.utc { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() };
-        stamp.to_zoned_datetime(zone).strftime("%H:%M:%S").to_string()
+        let Ok(stamp) = jiff::Timestamp::from_microsecond(at.0) else {
+            return "?".to_owned();
+        };
+        let zone = if self.utc {
+            jiff::tz::TimeZone::UTC
+        } else {
+            jiff::tz::TimeZone::system()
+        };
+        stamp
+            .to_zoned_datetime(zone)
+            .strftime("%H:%M:%S")
+            .to_string()
     }
 
     /// A day and a time.
     pub fn day(self, at: Micros) -> String {
-        let Ok(stamp) = jiff::Timestamp::from_microsecond(at.0) else { return "?".to_owned() };
-        let zone = if self.utc { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() };
-        stamp.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M").to_string()
+        let Ok(stamp) = jiff::Timestamp::from_microsecond(at.0) else {
+            return "?".to_owned();
+        };
+        let zone = if self.utc {
+            jiff::tz::TimeZone::UTC
+        } else {
+            jiff::tz::TimeZone::system()
+        };
+        stamp
+            .to_zoned_datetime(zone)
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string()
     }
 }
 
@@ -114,7 +139,11 @@ pub fn size(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +158,11 @@ mod tests {
 
     #[test]
     fn without_colour_nothing_is_added() {
-        let paint = Paint { width: 80, colour: false, utc: true };
+        let paint = Paint {
+            width: 80,
+            colour: false,
+            utc: true,
+        };
         assert_eq!(paint.bold("x"), "x");
         assert_eq!(paint.clock(Micros(61_000_000), Micros(0), true), "+1 m 1 s");
     }

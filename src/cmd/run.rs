@@ -28,7 +28,13 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
             say(line);
         }
     };
-    match run::record(&Options { session: options.session.clone() }, argv, &tell) {
+    match run::record(
+        &Options {
+            session: options.session.clone(),
+        },
+        argv,
+        &tell,
+    ) {
         Ok(Exit::Code(code)) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(OURS)),
         Ok(Exit::Signal(signal)) => {
             sys::die_by(signal);
@@ -62,9 +68,34 @@ pub enum Line {
 
 /// Words that are verbs, built or not, and never programs.
 pub const VERBS: &[&str] = &[
-    "shell", "why", "next", "timeline", "show", "sessions", "changes", "replay", "new", "use", "end",
-    "note", "confirm", "dismiss", "search", "playbook", "postmortem", "import", "export", "serve",
-    "mcp", "verify", "rebuild", "forget", "doctor", "demo", "help", "version",
+    "shell",
+    "why",
+    "next",
+    "timeline",
+    "show",
+    "sessions",
+    "changes",
+    "replay",
+    "new",
+    "use",
+    "end",
+    "note",
+    "confirm",
+    "dismiss",
+    "search",
+    "playbook",
+    "postmortem",
+    "import",
+    "export",
+    "serve",
+    "mcp",
+    "verify",
+    "rebuild",
+    "forget",
+    "doctor",
+    "demo",
+    "help",
+    "version",
 ];
 
 /// Understands a command line, without the program's own name, by its first word.
@@ -98,7 +129,9 @@ pub fn understand(args: Vec<OsString>) -> Line {
                 return Line::Verb(rest(word, words));
             }
             Some(text) if text.starts_with('-') => {
-                return Line::Wrong(format!("unknown option `{text}` (before a program: --quiet, --session S)"));
+                return Line::Wrong(format!(
+                    "unknown option `{text}` (before a program: --quiet, --session S)"
+                ));
             }
             Some(text) if VERBS.contains(&text) => return Line::Verb(rest(word, words)),
             _ => return Line::Record(options, rest(word, words)),
@@ -128,9 +161,18 @@ mod tests {
 
     #[test]
     fn the_first_word_decides() {
-        assert_eq!(line("why last --json"), Line::Verb(words("why last --json")));
-        assert_eq!(line("ls why"), Line::Record(RunOptions::default(), words("ls why")));
-        assert_eq!(line("-- why x"), Line::Record(RunOptions::default(), words("why x")));
+        assert_eq!(
+            line("why last --json"),
+            Line::Verb(words("why last --json"))
+        );
+        assert_eq!(
+            line("ls why"),
+            Line::Record(RunOptions::default(), words("ls why"))
+        );
+        assert_eq!(
+            line("-- why x"),
+            Line::Record(RunOptions::default(), words("why x"))
+        );
         assert_eq!(line(""), Line::Verb(words("--help")));
     }
 

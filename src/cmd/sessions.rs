@@ -50,7 +50,8 @@ pub fn to_json(listed: &[Listed]) -> Value {
 /// The list as the terminal shows it.
 pub fn render(listed: &[Listed], paint: Paint) -> String {
     if listed.is_empty() {
-        return "No sessions yet. Record a command to begin one:  rec ssh HOST 'COMMAND'\n".to_owned();
+        return "No sessions yet. Record a command to begin one:  rec ssh HOST 'COMMAND'\n"
+            .to_owned();
     }
     let mut out = String::new();
     for one in listed {
@@ -59,7 +60,11 @@ pub fn render(listed: &[Listed], paint: Paint) -> String {
         } else {
             paint.day(one.row.last)
         };
-        let title = one.row.title.clone().unwrap_or_else(|| "(no title)".to_owned());
+        let title = one
+            .row
+            .title
+            .clone()
+            .unwrap_or_else(|| "(no title)".to_owned());
         let count = format!("{} commands", one.commands);
         out.push_str(&format!(
             "{}  {}  {}  {}\n",
@@ -68,9 +73,17 @@ pub fn render(listed: &[Listed], paint: Paint) -> String {
             pad(&shorten(&title, paint.width.saturating_sub(48).max(20)), 0),
             paint.dim(&format!("{count} on {}", one.row.hosts.join(", "))),
         ));
-        if let Some(finding) = one.diagnosis.as_ref().and_then(|diagnosis| diagnosis.findings.first()) {
+        if let Some(finding) = one
+            .diagnosis
+            .as_ref()
+            .and_then(|diagnosis| diagnosis.findings.first())
+        {
             let title = shorten(&finding.title, paint.width.saturating_sub(14));
-            out.push_str(&format!("            {} {}\n", finding_mark(finding), title));
+            out.push_str(&format!(
+                "            {} {}\n",
+                finding_mark(finding),
+                title
+            ));
         }
     }
     out

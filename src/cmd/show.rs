@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::cmd::paint::{Paint, exit_mark, exit_style, size};
 use crate::diagnosis::words::shorten;
 use crate::event::Stream;
-use crate::fact::Observed;
 use crate::fact::value::Value as FieldValue;
+use crate::fact::{Fact, Observed};
 use crate::id::SessionId;
 use crate::probe::Reading;
 use crate::time::human_duration;
-use crate::timeline::Command;
+use crate::timeline::{Command, Entry};
 
 /// Lines of output shown before the middle is left out.
 const SHOWN_LINES: usize = 60;
@@ -27,6 +27,8 @@ pub struct Shown<'a> {
     pub reading: &'a Reading,
     /// Its streams.
     pub streams: &'a [(Stream, Vec<u8>)],
+    /// What the line itself says and what follows from this look.
+    pub derived: &'a [Entry],
     /// Bytes that are not on record.
     pub gap_bytes: u64,
 }
@@ -53,8 +55,12 @@ pub fn to_json(shown: &Shown<'_>) -> Value {
             })
         })
         .collect();
-    let facts: Vec<Value> =
-        shown.reading.facts.iter().map(|observed| fact_json(observed, &command.host)).collect();
+    let facts: Vec<Value> = shown
+        .reading
+        .facts
+        .iter()
+        .map(|observed| fact_json(observed, &command.host))
+        .collect();
     let complaints: Vec<Value> = shown
         .reading
         .complaints
@@ -81,6 +87,7 @@ pub fn to_json(shown: &Shown<'_>) -> Value {
         "facts": facts,
         "complaints": complaints,
         "unclaimed": shown.reading.unclaimed,
+        "derived": shown.derived,
         "gap_bytes": shown.gap_bytes,
     })
 }
@@ -102,7 +109,11 @@ fn fact_json(observed: &Observed, typed_on: &str) -> Value {
 pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     let command = shown.command;
     let took = command.took_s.map(human_duration).unwrap_or_default();
-    let when = if shown.relative { String::new() } else { format!("  {}", paint.day(command.at)) };
+    let when = if shown.relative {
+        String::new()
+    } else {
+        format!("  {}", paint.day(command.at))
+    };
     let mut out = format!(
         "{}  {}{}  {}  {}\n",
         paint.bold(&format!("#{}", command.number)),
@@ -125,6 +136,15 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     if shown.gap_bytes > 0 {
         let text = format!("{} not on record", size(shown.gap_bytes));
         out.push_str(&format!("\n  {}\n", paint.style("33", &text)));
+    }
+    if !shown.derived.is_empty() {
+        out.push_str(&format!(
+            "\n  {}\n",
+            paint.dim("the line, and what follows")
+        ));
+        for entry in shown.derived {
+            out.push_str(&row(&entry.fact, "", paint));
+        }
     }
     if !shown.reading.facts.is_empty() {
         out.push_str(&format!("\n  {}\n", paint.dim("facts")));
@@ -150,7 +170,11 @@ fn output(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> Stri
     let lines = crate::text::lines(bytes);
     let mut out = String::new();
     let hidden = lines.len().saturating_sub(SHOWN_LINES);
-    let head = if hidden > 0 { SHOWN_LINES / 3 } else { lines.len() };
+    let head = if hidden > 0 {
+        SHOWN_LINES / 3
+    } else {
+        lines.len()
+    };
     for (place, line) in lines.iter().enumerate() {
         if hidden > 0 && place == head {
             let all = format!("rec show {} --{}", shown.command.number, stream.name());
@@ -166,8 +190,13 @@ fn output(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> Stri
 }
 
 fn fact_row(observed: &Observed, shown: &Shown<'_>, paint: Paint) -> String {
-    let fact = &observed.fact;
-    let fields = crate::fact::fact_type(fact.name()).map(|ty| ty.fields).unwrap_or_default();
+    row(&observed.fact, &lines_of(observed, shown), paint)
+}
+
+fn row(fact: &Fact, from: &str, paint: Paint) -> String {
+    let fields = crate::fact::fact_type(fact.name())
+        .map(|ty| ty.fields)
+        .unwrap_or_default();
     let told: Vec<String> = fields
         .iter()
         .filter_map(|field| {
@@ -185,27 +214,41 @@ fn fact_row(observed: &Observed, shown: &Shown<'_>, paint: Paint) -> String {
             Some(text)
         })
         .collect();
-    let from = lines_of(observed, shown);
     let room = paint.width.saturating_sub(24 + from.len()).max(30);
     format!(
         "    {}  {}  {}\n",
         crate::cmd::paint::pad(fact.name(), 16),
         shorten(&told.join(" · "), room),
-        paint.dim(&from)
+        paint.dim(from)
     )
 }
 
 /// The lines of the stream that a fact came from, counted from 1.
 fn lines_of(observed: &Observed, shown: &Shown<'_>) -> String {
-    let Some(stream) = observed.stream else { return String::new() };
+    let Some(stream) = observed.stream else {
+        return String::new();
+    };
     let Some((_, bytes)) = shown.streams.iter().find(|(name, _)| *name == stream) else {
         return String::new();
     };
     let line_at = |offset: u64| {
-        let end = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let end = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         bytes[..end].iter().filter(|byte| **byte == b'\n').count() + 1
     };
-    let (first, last) = (line_at(observed.from), line_at(observed.to.saturating_sub(1).max(observed.from)));
-    let place = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
-    if stream == Stream::Stdout { place } else { format!("{} {place}", stream.name()) }
+    let (first, last) = (
+        line_at(observed.from),
+        line_at(observed.to.saturating_sub(1).max(observed.from)),
+    );
+    let place = if first == last {
+        format!("line {first}")
+    } else {
+        format!("lines {first}–{last}")
+    };
+    if stream == Stream::Stdout {
+        place
+    } else {
+        format!("{} {place}", stream.name())
+    }
 }

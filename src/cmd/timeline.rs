@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cmd::paint::{Paint, exit_mark, exit_style, pad};
+use crate::cmd::why::Header;
 use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle};
 use crate::diagnosis::{Diagnosis, Finding};
 use crate::event::Exit;
@@ -52,7 +53,11 @@ pub fn to_json(view: &SessionView, diagnosis: Option<&Diagnosis>) -> Value {
 
 /// A time of the contract: RFC 3339, or null in a session of relative time.
 pub fn at(time: Micros, relative: bool) -> Value {
-    if relative { Value::Null } else { Value::String(time.rfc3339()) }
+    if relative {
+        Value::Null
+    } else {
+        Value::String(time.rfc3339())
+    }
 }
 
 /// The heading of a session's views: title, how many commands on which hosts, from when to when.
@@ -76,7 +81,10 @@ pub fn header(view: &SessionView, paint: Paint) -> String {
     };
     let span = match (view.commands.first(), view.commands.last()) {
         (Some(first), Some(last)) if view.relative_time => {
-            format!(" · {}", human_duration(last.ended().seconds_since(first.at)))
+            format!(
+                " · {}",
+                human_duration(last.ended().seconds_since(first.at))
+            )
         }
         (Some(first), Some(last)) => format!(
             " · {}–{}",
@@ -88,10 +96,37 @@ pub fn header(view: &SessionView, paint: Paint) -> String {
     format!("{title} · {count}{places}{span}")
 }
 
+/// What stands above a diagnosis of this session.
+pub fn heading(view: &SessionView) -> Header {
+    let mut hosts: Vec<String> = Vec::new();
+    for command in &view.commands {
+        if !hosts.iter().any(|host| host == command.target_host()) {
+            hosts.push(command.target_host().to_owned());
+        }
+    }
+    Header {
+        title: view
+            .title
+            .clone()
+            .unwrap_or_else(|| format!("Session {}", view.id.short())),
+        commands: view.commands.len(),
+        hosts,
+        span: view
+            .commands
+            .first()
+            .zip(view.commands.last())
+            .map(|(first, last)| (first.at, last.ended())),
+        relative: view.relative_time,
+    }
+}
+
 /// The timeline as the terminal shows it.
 pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -> String {
     let mut out = format!("{}\n\n", paint.bold(&header(view, paint)));
-    let start = view.commands.first().map_or(view.started, |command| command.at);
+    let start = view
+        .commands
+        .first()
+        .map_or(view.started, |command| command.at);
     let widths = Widths::of(view, paint, start);
     let mut index = 0;
     while index < view.commands.len() {
@@ -101,12 +136,25 @@ pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -
         if repeats > 0 {
             let last = &view.commands[index + repeats];
             let since = paint.clock(shown.at, start, view.relative_time);
-            let note = format!("× {}, unchanged since {since}, last #{}", repeats + 1, last.number);
-            out.push_str(&format!("{}{}\n", " ".repeat(widths.line), paint.dim(&note)));
+            let note = format!(
+                "× {}, unchanged since {since}, last #{}",
+                repeats + 1,
+                last.number
+            );
+            out.push_str(&format!(
+                "{}{}\n",
+                " ".repeat(widths.line),
+                paint.dim(&note)
+            ));
         }
-        let numbers: Vec<u32> =
-            view.commands[index..=index + repeats].iter().map(|command| command.number).collect();
-        for finding in diagnosis.into_iter().flat_map(|diagnosis| &diagnosis.findings) {
+        let numbers: Vec<u32> = view.commands[index..=index + repeats]
+            .iter()
+            .map(|command| command.number)
+            .collect();
+        for finding in diagnosis
+            .into_iter()
+            .flat_map(|diagnosis| &diagnosis.findings)
+        {
             if arose(finding).is_some_and(|number| numbers.contains(&number)) {
                 out.push_str(&finding_row(finding, widths.line, paint));
             }
@@ -116,7 +164,11 @@ pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -
     for note in view.notes.iter().filter(|note| !note.postmortem) {
         let when = paint.clock(note.at, start, view.relative_time);
         let text = note.text.as_deref().unwrap_or("(erased)");
-        out.push_str(&format!("{}  {}\n", paint.dim(&format!("note  {when}")), text));
+        out.push_str(&format!(
+            "{}  {}\n",
+            paint.dim(&format!("note  {when}")),
+            text
+        ));
     }
     if view.commands.is_empty() {
         out.push_str("No commands yet. Record one:  rec ssh HOST 'COMMAND'\n");
@@ -126,7 +178,11 @@ pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -
 
 /// The command at which a finding arose: the last one its evidence needs.
 fn arose(finding: &Finding) -> Option<u32> {
-    finding.evidence.iter().map(|evidence| evidence.number).max()
+    finding
+        .evidence
+        .iter()
+        .map(|evidence| evidence.number)
+        .max()
 }
 
 struct Widths {
@@ -143,10 +199,19 @@ impl Widths {
         };
         let number = longest(&mut view.commands.iter().map(|one| format!("#{}", one.number)));
         let clock = longest(
-            &mut view.commands.iter().map(|one| paint.clock(one.at, start, view.relative_time)),
+            &mut view
+                .commands
+                .iter()
+                .map(|one| paint.clock(one.at, start, view.relative_time)),
         );
-        let host = longest(&mut view.commands.iter().map(|one| one.target_host().to_owned())).min(16);
-        Self { number, clock, host, line: number + clock + host + 20 }
+        let host =
+            longest(&mut view.commands.iter().map(|one| one.target_host().to_owned())).min(16);
+        Self {
+            number,
+            clock,
+            host,
+            line: number + clock + host + 20,
+        }
     }
 }
 
@@ -157,12 +222,21 @@ fn row(command: &Command, widths: &Widths, paint: Paint, start: Micros, relative
         (None, _) => String::new(),
     };
     let mark = exit_mark(command.exit);
-    let line = shorten_middle(&command.line, paint.width.saturating_sub(widths.line).max(24));
+    let line = shorten_middle(
+        &command.line,
+        paint.width.saturating_sub(widths.line).max(24),
+    );
     format!(
         "{}  {}  {}  {}  {}  {}\n",
         pad(&format!("#{}", command.number), widths.number),
-        paint.dim(&pad(&paint.clock(command.at, start, relative), widths.clock)),
-        pad(&shorten_middle(command.target_host(), widths.host), widths.host),
+        paint.dim(&pad(
+            &paint.clock(command.at, start, relative),
+            widths.clock
+        )),
+        pad(
+            &shorten_middle(command.target_host(), widths.host),
+            widths.host
+        ),
         paint.style(exit_style(command.exit), &pad(&mark, 5)),
         paint.dim(&format!("{took:>9}")),
         line
@@ -173,14 +247,25 @@ fn row(command: &Command, widths: &Widths, paint: Paint, start: Micros, relative
 fn finding_row(finding: &Finding, indent: usize, paint: Paint) -> String {
     let mark = finding_mark(finding);
     let state = finding_state(finding);
-    let room = paint.width.saturating_sub(indent + state.chars().count() + 6).max(24);
+    let room = paint
+        .width
+        .saturating_sub(indent + state.chars().count() + 6)
+        .max(24);
     let title = crate::diagnosis::words::shorten(&finding.title, room);
-    format!("{}{} {}  {}\n", " ".repeat(indent), mark, paint.bold(&title), paint.dim(&state))
+    format!(
+        "{}{} {}  {}\n",
+        " ".repeat(indent),
+        mark,
+        paint.bold(&title),
+        paint.dim(&state)
+    )
 }
 
 /// How many commands right after this one are the same look showing the same.
 fn repeats(commands: &[Command], from: usize) -> usize {
-    let Some(first) = commands.get(from) else { return 0 };
+    let Some(first) = commands.get(from) else {
+        return 0;
+    };
     let quiet = |command: &Command| {
         command.tree.launches.is_empty()
             && command.tree.kills.is_empty()

@@ -1,0 +1,151 @@
+//! `rec doctor`: how the recorder is, in words.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::capture::home::Home;
+use crate::cmd::paint::size;
+use crate::cmd::verbs::{say, say_json};
+use crate::projection::ingest;
+use crate::report::CommandError;
+use crate::store::Store;
+
+/// One thing that was looked at.
+struct Look {
+    what: &'static str,
+    ok: bool,
+    says: String,
+}
+
+/// `rec doctor`: 0 when all is well, 1 when something needs a person.
+///
+/// # Errors
+/// When there is no home to look at.
+pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
+    let home = Home::find()
+        .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
+    let mut looks = vec![folder(&home), spools(&home), broken(&home)];
+    looks.push(database(&home).await);
+    let ok = looks.iter().all(|look| look.ok);
+    if in_json {
+        let rows: Vec<Value> = looks
+            .iter()
+            .map(|look| json!({"what": look.what, "ok": look.ok, "says": look.says}))
+            .collect();
+        say_json(&json!({"format": 1, "ok": ok, "home": home.path(), "looks": rows}));
+    } else {
+        for look in &looks {
+            let mark = if look.ok { "✓" } else { "✗" };
+            say(&format!("{mark} {:9} {}\n", look.what, look.says));
+        }
+    }
+    Ok(ExitCode::from(u8::from(!ok)))
+}
+
+fn folder(home: &Home) -> Look {
+    let path = home.path().display();
+    match home.prepare() {
+        Ok(()) => Look {
+            what: "home",
+            ok: true,
+            says: format!("{path} can be written"),
+        },
+        Err(error) => Look {
+            what: "home",
+            ok: false,
+            says: format!(
+                "{error}; commands run, and are not recorded. Set REC_HOME to another folder"
+            ),
+        },
+    }
+}
+
+fn spools(home: &Home) -> Look {
+    let (count, oldest) = ingest::waiting(home);
+    let says = match (count, oldest) {
+        (0, _) => "nothing waits to be taken in".to_owned(),
+        (1, _) => {
+            "one command's record waits or is being written; the next look takes it in".to_owned()
+        }
+        (many, _) => format!(
+            "{many} commands' records wait or are being written; the next look takes them in"
+        ),
+    };
+    Look {
+        what: "spool",
+        ok: true,
+        says,
+    }
+}
+
+fn broken(home: &Home) -> Look {
+    let folder = home.spool_dir().join("broken");
+    let (mut count, mut bytes) = (0_usize, 0_u64);
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        count += 1;
+        bytes += entry.metadata().map(|meta| meta.len()).unwrap_or(0);
+    }
+    if count == 0 {
+        return Look {
+            what: "damage",
+            ok: true,
+            says: "no record was found damaged".to_owned(),
+        };
+    }
+    Look {
+        what: "damage",
+        ok: false,
+        says: format!(
+            "{count} damaged records ({}) lie in {}; what could be read of them is in the log",
+            size(bytes),
+            folder.display()
+        ),
+    }
+}
+
+async fn database(home: &Home) -> Look {
+    let store = match Store::open_any(home.path()).await {
+        Ok(store) => store,
+        Err(error) => {
+            let says = CommandError::from(error).render();
+            let says = says.trim_start_matches("rec: ").to_owned();
+            return Look {
+                what: "database",
+                ok: false,
+                says,
+            };
+        }
+    };
+    let looked = async {
+        let events = store.head().await?;
+        let sessions = store.session_count().await?;
+        Ok::<_, crate::store::StoreError>((events, sessions))
+    }
+    .await;
+    let bytes = std::fs::metadata(store.path())
+        .map(|meta| meta.len())
+        .unwrap_or(0);
+    let read_only = if store.is_read_only() {
+        "; it can be read only"
+    } else {
+        ""
+    };
+    let look = match looked {
+        Ok((events, sessions)) => Look {
+            what: "database",
+            ok: !store.is_read_only(),
+            says: format!(
+                "{events} events in {sessions} sessions, {}{read_only}",
+                size(bytes)
+            ),
+        },
+        Err(error) => Look {
+            what: "database",
+            ok: false,
+            says: error.to_string(),
+        },
+    };
+    store.close().await;
+    look
+}

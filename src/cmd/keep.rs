@@ -1,0 +1,91 @@
+//! `rec verify`, `rec rebuild`, `rec forget`: keeping the record.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cmd::desk::Desk;
+use crate::cmd::paint::size;
+use crate::cmd::verbs::{say, say_json};
+use crate::projection;
+use crate::report::CommandError;
+use crate::time::Micros;
+
+/// `rec verify`: finds any change to what was recorded.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
+    let report = desk.store.verify().await?;
+    if in_json {
+        let problems: Vec<_> = report
+            .problems
+            .iter()
+            .map(|one| json!({"seq": one.seq, "text": one.text}))
+            .collect();
+        say_json(&json!({
+            "format": 1, "ok": report.is_ok(), "events": report.events,
+            "sessions": report.sessions, "contents": report.contents, "erased": report.erased,
+            "first_bad_seq": report.first_bad_seq(), "problems": problems,
+            "more_problems": report.more_problems,
+        }));
+    } else if report.is_ok() {
+        let erased = match report.erased {
+            0 => String::new(),
+            erased => format!(" ({erased} erased on demand)"),
+        };
+        say(&format!(
+            "{} events in {} sessions: the chain holds, {} contents are as they were recorded{erased}\n",
+            report.events, report.sessions, report.contents
+        ));
+    } else {
+        for one in &report.problems {
+            say(&match one.seq {
+                Some(seq) => format!("event {seq}: {}\n", one.text),
+                None => format!("{}\n", one.text),
+            });
+        }
+        if report.more_problems > 0 {
+            say(&format!("and {} more\n", report.more_problems));
+        }
+    }
+    Ok(ExitCode::from(u8::from(!report.is_ok())))
+}
+
+/// `rec rebuild`: what is derived is made anew from the event log.
+///
+/// # Errors
+/// When the database does not answer or cannot be written.
+pub async fn rebuild(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
+    projection::rebuild::rebuild(&desk.store).await?;
+    let sessions = desk.store.session_count().await?;
+    if in_json {
+        say_json(&json!({"format": 1, "ok": true, "sessions": sessions}));
+    } else {
+        say(&format!(
+            "{sessions} sessions: read tables, facts and index made anew\n"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rec forget COMMAND`: its line and output go; that it ran stays.
+///
+/// # Errors
+/// When there is no such command, or the database cannot be written.
+pub async fn forget(
+    desk: &Desk,
+    session: Option<&str>,
+    text: &str,
+) -> Result<ExitCode, CommandError> {
+    let session = desk.session(session).await?;
+    let found = desk.store.find_command(session, text).await?;
+    let erased = desk.store.forget(found.id, Micros::now()).await?;
+    say(&format!(
+        "#{}: {} erased ({} pieces); that it ran stays on record\n",
+        found.number,
+        size(erased.bytes),
+        erased.contents
+    ));
+    Ok(ExitCode::SUCCESS)
+}

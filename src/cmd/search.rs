@@ -1,0 +1,47 @@
+//! `rec search`: commands, output, notes and findings.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use crate::cli::Search;
+use crate::cmd::desk::Desk;
+use crate::cmd::paint::Paint;
+use crate::cmd::verbs::{say, say_json};
+use crate::diagnosis::words::shorten;
+use crate::index;
+use crate::report::CommandError;
+
+/// `rec search QUERY`
+///
+/// # Errors
+/// When the index cannot be read or made.
+pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
+    let query = args.query.join(" ");
+    let hits = index::search(&desk.home, &desk.store, &query, args.limit).await?;
+    if args.json {
+        say_json(&serde_json::to_value(&hits)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paint = Paint::of_stdout(false);
+    for hit in &hits.hits {
+        let when = hit.at.as_deref().and_then(|at| at.get(..16)).unwrap_or("");
+        say(&format!(
+            "{}  {}  {}  {}\n",
+            paint.bold(&format!("#{}", hit.number)),
+            paint.dim(&format!("{} {}", hit.session.short(), when.replace('T', " "))),
+            hit.target_host,
+            shorten(&hit.line, paint.width.saturating_sub(44).max(24))
+        ));
+        if !hit.snippet.is_empty() {
+            say(&format!("      {}\n", shorten(&hit.snippet, paint.width.saturating_sub(6))));
+        }
+    }
+    if std::io::stdout().is_terminal() || hits.hits.is_empty() {
+        say(&match hits.total {
+            0 => "Nothing found.\n".to_owned(),
+            1 => "1 hit\n".to_owned(),
+            many => format!("{many} hits\n"),
+        });
+    }
+    Ok(ExitCode::SUCCESS)
+}

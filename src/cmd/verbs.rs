@@ -1,0 +1,385 @@
+//! From a parsed line to a verb, and from its answer to standard output.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use crate::cli::{Cli, ExportForm, PlaybookVerb, SeverityArg, Verb};
+use crate::cmd::desk::Desk;
+use crate::cmd::paint::Paint;
+use crate::cmd::timeline as listing;
+use crate::cmd::{judge, next, playbook, sessions, show, why};
+use crate::diagnosis::{Diagnosis, Severity, Status};
+use crate::event::Stream;
+use crate::probe::{self, Look};
+use crate::projection::{self, SessionView};
+use crate::report::CommandError;
+use crate::store::{self, Page};
+use crate::timeline::Entry;
+
+type Outcome = Result<ExitCode, CommandError>;
+
+/// Runs a verb: `args` is the whole line, the program's name first.
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let outcome = match store::block_on(dispatch(cli.verb)) {
+        Ok(outcome) => outcome,
+        Err(error) => Err(error.into()),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            complain(&error.render());
+            ExitCode::from(error.code())
+        }
+    }
+}
+
+/// Writes to standard output; a reader that left is no failure.
+pub fn say(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Writes JSON to standard output.
+pub fn say_json(value: &Value) {
+    say(&format!("{value:#}\n"));
+}
+
+/// Writes a line to standard error.
+pub fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+async fn dispatch(verb: Verb) -> Outcome {
+    match verb {
+        Verb::Playbook(args) => playbook_verb(args.verb),
+        Verb::Demo(args) => crate::cmd::demo::run(&args).await,
+        Verb::Serve(args) => crate::cmd::serve::run(&args.listen).await,
+        Verb::Doctor(args) => crate::cmd::doctor::run(args.json).await,
+        other => {
+            let desk = Desk::open().await?;
+            let outcome = with_desk(&desk, other).await;
+            desk.close().await;
+            outcome
+        }
+    }
+}
+
+async fn with_desk(desk: &Desk, verb: Verb) -> Outcome {
+    match verb {
+        Verb::Why(args) => why_verb(desk, &args).await,
+        Verb::Next(args) => next_verb(desk, &args).await,
+        Verb::Timeline(args) => {
+            let view = desk
+                .view(desk.session(args.session.as_deref()).await?)
+                .await?;
+            // The timeline needs the event log alone: what follows from it may be missing.
+            let diagnosis = desk.diagnose(&view).await.ok();
+            if args.json {
+                say_json(&listing::to_json(&view, diagnosis.as_ref()));
+            } else {
+                say(&listing::render(
+                    &view,
+                    diagnosis.as_ref(),
+                    Paint::of_stdout(args.utc),
+                ));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Show(args) => show_verb(desk, &args).await,
+        Verb::Sessions(args) => sessions_verb(desk, args.limit, args.json).await,
+        Verb::New(args) => {
+            let id = judge::new(desk, &args.title).await?;
+            if args.json {
+                say_json(&json!({"format": 1, "ok": true, "session": id}));
+            } else {
+                say(&format!("{id}\n"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Use(args) => {
+            let id = judge::choose(desk, &args.session).await?;
+            say(&format!("{id}\n"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::End(args) => {
+            let id = judge::end(desk).await?;
+            if args.json {
+                say_json(&json!({"format": 1, "ok": true, "session": id}));
+            } else {
+                say(&format!("closed {}\n", id.short()));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Note(args) => {
+            judge::note(desk, args.session.as_deref(), &args.text.join(" ")).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Confirm(args) => {
+            let title = judge::confirm(
+                desk,
+                args.session.as_deref(),
+                &args.finding,
+                args.hypothesis,
+            )
+            .await?;
+            say(&format!("confirmed: {title}\n"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Dismiss(args) => {
+            let title =
+                judge::dismiss(desk, args.session.as_deref(), &args.finding, &args.because).await?;
+            say(&format!("dismissed: {title}\n"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Search(_) => Err(CommandError::usage("search waits for its index")),
+        Verb::Postmortem(args) => {
+            let view = desk
+                .view(desk.session(args.session.as_deref()).await?)
+                .await?;
+            let diagnosis = desk.diagnose(&view).await?;
+            let text = projection::postmortem::draft(&view, &diagnosis);
+            to_file_or_stdout(args.output.as_deref(), text.as_bytes())
+        }
+        Verb::Import(args) => crate::cmd::import::run(desk, &args).await,
+        Verb::Export(args) => {
+            let id = desk.session(Some(&args.session)).await?;
+            let mut text = Vec::new();
+            match args.form {
+                ExportForm::Jsonl => {
+                    crate::export::jsonl::write(&desk.store, id, &mut text).await?;
+                }
+                ExportForm::Markdown => {
+                    crate::export::markdown::write(&desk.store, id, &mut text).await?;
+                }
+            }
+            to_file_or_stdout(args.output.as_deref(), &text)
+        }
+        Verb::Verify(args) => crate::cmd::keep::verify(desk, args.json).await,
+        Verb::Rebuild(args) => crate::cmd::keep::rebuild(desk, args.json).await,
+        Verb::Forget(args) => {
+            crate::cmd::keep::forget(desk, args.session.as_deref(), &args.command).await
+        }
+        Verb::Playbook(_) | Verb::Demo(_) | Verb::Serve(_) | Verb::Doctor(_) => {
+            Ok(ExitCode::SUCCESS) // handled before a desk is opened
+        }
+    }
+}
+
+fn to_file_or_stdout(path: Option<&std::path::Path>, bytes: &[u8]) -> Outcome {
+    match path {
+        Some(path) => std::fs::write(path, bytes).map_err(|error| {
+            CommandError::from(error_at(path, &error)).hint("name another file with -o")
+        })?,
+        None => {
+            let _ = std::io::stdout().lock().write_all(bytes);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn error_at(path: &std::path::Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!("cannot write {}: {error}", path.display())
+}
+
+async fn why_verb(desk: &Desk, args: &crate::cli::Why) -> Outcome {
+    let view = desk
+        .view(desk.session(args.session.as_deref()).await?)
+        .await?;
+    let diagnosis = desk.diagnose(&view).await?;
+    if args.json {
+        say_json(&serde_json::to_value(&diagnosis)?);
+    } else {
+        let paint = Paint::of_stdout(args.utc);
+        say(&why::render(&diagnosis, &listing::heading(&view), paint));
+    }
+    let alarm = args.fail_on.is_some_and(|least| severe(&diagnosis, least));
+    Ok(ExitCode::from(u8::from(alarm)))
+}
+
+/// Whether an open finding is at least this severe.
+fn severe(diagnosis: &Diagnosis, least: SeverityArg) -> bool {
+    let least = match least {
+        SeverityArg::Info => Severity::Info,
+        SeverityArg::Low => Severity::Low,
+        SeverityArg::Medium => Severity::Medium,
+        SeverityArg::High => Severity::High,
+        SeverityArg::Critical => Severity::Critical,
+    };
+    diagnosis.findings.iter().any(|finding| {
+        matches!(finding.status, Status::Open | Status::Confirmed)
+            && finding.severity >= least
+            && !crate::diagnosis::kinds::harmless(&finding.kind)
+    })
+}
+
+async fn next_verb(desk: &Desk, args: &crate::cli::Next) -> Outcome {
+    let id = desk.session(args.session.as_deref()).await?;
+    let view = desk.view(id).await?;
+    let diagnosis = desk.diagnose(&view).await?;
+    if let Some(wanted) = &args.run {
+        return run_suggestion(id, &diagnosis, wanted);
+    }
+    if args.json {
+        say_json(&json!({"format": 1, "session": id, "next": diagnosis.next}));
+    } else {
+        let piped = !std::io::stdout().is_terminal();
+        say(&next::render(
+            &diagnosis.next,
+            Paint::of_stdout(false),
+            piped,
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rec next --run ID`: a person says so, and it is read-only.
+fn run_suggestion(session: crate::id::SessionId, diagnosis: &Diagnosis, wanted: &str) -> Outcome {
+    let all = diagnosis
+        .findings
+        .iter()
+        .flat_map(|finding| &finding.next)
+        .chain(&diagnosis.next);
+    let unchecked = diagnosis.postconditions.iter().map(|one| &one.probe);
+    let mut found = all
+        .chain(unchecked)
+        .filter(|one| one.id.starts_with(wanted));
+    let Some(suggestion) = found.next() else {
+        return Err(CommandError::usage(format!("no suggestion `{wanted}`"))
+            .hint("`rec next --json` lists them with their ids"));
+    };
+    if suggestion.safety != "read-only" {
+        return Err(CommandError::usage(format!(
+            "`{}` is not run for you: it is {}",
+            suggestion.line, suggestion.safety
+        ))
+        .hint("paste it behind `rec` yourself if that is what you want"));
+    }
+    let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+    let argv: Vec<OsString> = [shell, "-c".to_owned(), suggestion.line.clone()]
+        .into_iter()
+        .map(OsString::from)
+        .collect();
+    let options = crate::cmd::run::RunOptions {
+        quiet: false,
+        session: Some(session.to_string()),
+        stdin: false,
+    };
+    Ok(crate::cmd::run::run(&options, &argv))
+}
+
+async fn show_verb(desk: &Desk, args: &crate::cli::Show) -> Outcome {
+    let session = desk.session(args.session.as_deref()).await?;
+    let found = desk
+        .store
+        .find_command(session, &args.command)
+        .await
+        .map_err(|error| {
+            CommandError {
+                kind: crate::report::Kind::Usage,
+                ..error.into()
+            }
+            .hint("`rec timeline` lists the commands with their numbers")
+        })?;
+    let streams = desk.store.outputs(found.id).await?;
+    let only = [
+        (args.stdout, Stream::Stdout),
+        (args.stderr, Stream::Stderr),
+        (args.tty, Stream::Tty),
+    ];
+    if let Some((_, wanted)) = only.into_iter().find(|(asked, _)| *asked) {
+        let bytes = streams.into_iter().find(|(stream, _)| *stream == wanted);
+        return to_file_or_stdout(None, &bytes.map(|(_, bytes)| bytes).unwrap_or_default());
+    }
+    let view: SessionView = desk.view(found.session).await?;
+    let place = view
+        .commands
+        .iter()
+        .position(|command| command.id == found.id);
+    let Some(place) = place else {
+        return Err(CommandError::from(anyhow::anyhow!(
+            "command {} has no start on record",
+            found.id
+        )));
+    };
+    let command = &view.commands[place];
+    let borrowed: Vec<(Stream, &[u8])> = streams
+        .iter()
+        .map(|(stream, bytes)| (*stream, bytes.as_slice()))
+        .collect();
+    let reading = probe::read(&Look {
+        tree: &command.tree,
+        host: &command.host,
+        exit: command.exit,
+        streams: &borrowed,
+    });
+    let timeline = projection::judge::timeline(&view, crate::time::Micros::now());
+    let derived: Vec<Entry> = timeline
+        .entries
+        .into_iter()
+        .filter(|entry| entry.stream.is_none() && timeline.commands[entry.command].id == command.id)
+        .collect();
+    let shown = show::Shown {
+        derived: &derived,
+        command,
+        session: found.session,
+        relative: view.relative_time,
+        reading: &reading,
+        streams: &streams,
+        gap_bytes: view.details[place].gap_bytes,
+    };
+    if args.json {
+        say_json(&show::to_json(&shown));
+    } else {
+        say(&show::render(&shown, Paint::of_stdout(false)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn sessions_verb(desk: &Desk, limit: usize, in_json: bool) -> Outcome {
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    let mut listed = Vec::new();
+    for row in desk.store.sessions(Page { skip: 0, limit }).await? {
+        let view = desk.view(row.id).await?;
+        let diagnosis = desk.diagnose(&view).await.ok();
+        listed.push(sessions::Listed {
+            row,
+            commands: view.commands.len(),
+            diagnosis,
+        });
+    }
+    if in_json {
+        say_json(&sessions::to_json(&listed));
+    } else {
+        say(&sessions::render(&listed, Paint::of_stdout(false)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn playbook_verb(verb: PlaybookVerb) -> Outcome {
+    let paint = Paint::of_stdout(false);
+    let (answer, in_json) = match verb {
+        PlaybookVerb::Show { id } => {
+            say(&playbook::show(&id)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        PlaybookVerb::List(args) => (playbook::list(paint), args.json),
+        PlaybookVerb::Lint(args) => (playbook::lint(&args.paths)?, args.json),
+        PlaybookVerb::Test(args) => (playbook::test(&args.paths, paint)?, args.json),
+    };
+    if in_json {
+        say_json(&answer.json);
+    } else {
+        say(&answer.text);
+    }
+    Ok(ExitCode::from(u8::from(!answer.ok)))
+}
