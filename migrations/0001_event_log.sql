@@ -134,6 +134,7 @@ create table commands (
 ) strict, without rowid;
 
 create index commands_order on commands (session, at_us, number);
+create index commands_changed on commands (last_seq);
 
 -- The hosts a session went to, so that a list of sessions need not read its commands.
 create table session_hosts (
@@ -148,10 +149,12 @@ create table notes (
     session text not null,
     kind text not null,
     at_us integer not null,
-    text text not null
+    text text not null,
+    seq integer not null
 ) strict, without rowid;
 
 create index notes_session on notes (session, at_us);
+create index notes_seq on notes (seq);
 
 create table judgements (
     event text primary key not null,
@@ -212,7 +215,8 @@ create index findings_playbook on findings (playbook);
 create table diagnosed (
     session text primary key not null,
     seq integer not null,
-    stamp text not null
+    stamp text not null,
+    indexed integer not null default 0 check (indexed in (0, 1))
 ) strict, without rowid;
 
 pragma user_version = 1;

@@ -13,6 +13,7 @@ pub mod timeline;
 pub mod playbook;
 pub mod diagnosis;
 pub mod store;
+pub mod index;
 pub mod import;
 pub mod export;
 pub mod projection;

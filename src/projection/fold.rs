@@ -129,6 +129,7 @@ async fn fold(
             kind: "note",
             at,
             text: text.id,
+            seq,
         }),
         Event::PostmortemSaved { text } => changes.push(Change::Noted {
             event: envelope.id,
@@ -136,6 +137,7 @@ async fn fold(
             kind: "postmortem",
             at,
             text: text.id,
+            seq,
         }),
         Event::FindingConfirmed {
             finding,

@@ -301,12 +301,14 @@ impl Replay {
                 postmortem: false,
                 at,
                 text: text(content.id),
+                seq: envelope.seq,
             }),
             Event::PostmortemSaved { text: content } => self.view.notes.push(NoteRow {
                 event: envelope.id,
                 postmortem: true,
                 at,
                 text: text(content.id),
+                seq: envelope.seq,
             }),
             Event::FindingConfirmed {
                 finding,

@@ -141,7 +141,8 @@ impl Store {
         }
         sqlx::query(
             "insert into diagnosed (session, seq, stamp) values (?, ?, ?)
-             on conflict (session) do update set seq = excluded.seq, stamp = excluded.stamp",
+             on conflict (session) do update set seq = excluded.seq, stamp = excluded.stamp,
+                 indexed = 0",
         )
         .bind(&text)
         .bind(holds_for.seq)
@@ -166,6 +167,42 @@ impl Store {
         .await
         .map_err(|error| self.error(error))?;
         rows.into_iter().map(RawFinding::read).collect()
+    }
+
+    /// Sessions whose stored findings the search index has not seen.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn findings_to_index(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows: Vec<String> =
+            sqlx::query_scalar("select session from diagnosed where indexed = 0")
+                .fetch_all(&self.pool)
+                .await
+                .map_err(|error| self.error(error))?;
+        rows.iter()
+            .map(|text| {
+                text.parse().map_err(|_| StoreError::BadRow {
+                    what: format!("a session's id `{text}`"),
+                })
+            })
+            .collect()
+    }
+
+    /// Notes that the search index has seen these sessions' findings.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn set_findings_indexed(&self, sessions: &[SessionId]) -> Result<(), StoreError> {
+        let list = serde_json::to_string(sessions).unwrap_or_default();
+        let mut tx = self.write().await?;
+        sqlx::query(
+            "update diagnosed set indexed = 1 where session in (select value from json_each(?))",
+        )
+        .bind(list)
+        .execute(&mut *tx)
+        .await
+        .map_err(|error| self.error(error))?;
+        tx.commit().await.map_err(|error| self.error(error))
     }
 
     /// Stored findings of a playbook in any session: what "seen before" is counted from.

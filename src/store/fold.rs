@@ -93,6 +93,8 @@ pub enum Change {
         at: Micros,
         /// Its content.
         text: ContentId,
+        /// The event's place in the log.
+        seq: i64,
     },
     /// A person judged a finding.
     Judged {
@@ -346,14 +348,16 @@ async fn apply_change(connection: &mut SqliteConnection, change: &Change) -> sql
             kind,
             at,
             text,
+            seq,
         } => sqlx::query(
-            "insert into notes (event, session, kind, at_us, text) values (?, ?, ?, ?, ?)",
+            "insert into notes (event, session, kind, at_us, text, seq) values (?, ?, ?, ?, ?, ?)",
         )
         .bind(event.to_string())
         .bind(session.to_string())
         .bind(*kind)
         .bind(at.0)
-        .bind(text.to_string()),
+        .bind(text.to_string())
+        .bind(seq),
         Change::Judged {
             event,
             session,

@@ -47,6 +47,8 @@ pub struct CommandRow {
     pub host: String,
     /// The innermost host.
     pub target_host: String,
+    /// The programs it runs, separated by spaces.
+    pub programs: String,
     /// Who typed it.
     pub user: Option<String>,
     /// Where in the file system.
@@ -84,6 +86,8 @@ pub struct NoteRow {
     pub at: Micros,
     /// Its words; `None` once erased.
     pub text: Option<String>,
+    /// Its place in the log.
+    pub seq: i64,
 }
 
 /// A judgement on a finding.
@@ -145,6 +149,7 @@ struct RawCommand {
     line: String,
     host: String,
     target_host: String,
+    programs: String,
     user: Option<String>,
     cwd: Option<String>,
     parent: Option<String>,
@@ -165,6 +170,7 @@ struct RawNote {
     kind: String,
     at_us: i64,
     text: String,
+    seq: i64,
 }
 
 #[derive(FromRow)]
@@ -292,7 +298,7 @@ impl Store {
     ) -> Result<Vec<CommandRow>, StoreError> {
         // Index: commands_order.
         let rows: Vec<RawCommand> = sqlx::query_as(
-            "select id, session, number, line, host, target_host, user, cwd, parent, recorder, at_us, exit,
+            "select id, session, number, line, host, target_host, programs, user, cwd, parent, recorder, at_us, exit,
                     duration_us, stdout_bytes, stderr_bytes, tty_bytes, gap_bytes, last_seq
              from commands where session = ? order by at_us, number limit ? offset ?",
         )
@@ -312,12 +318,36 @@ impl Store {
     pub async fn command_rows(&self, ids: &[CommandId]) -> Result<Vec<CommandRow>, StoreError> {
         let list = serde_json::to_string(ids).unwrap_or_default();
         let rows: Vec<RawCommand> = sqlx::query_as(
-            "select c.id, c.session, c.number, c.line, c.host, c.target_host, c.user, c.cwd,
+            "select c.id, c.session, c.number, c.line, c.host, c.target_host, c.programs, c.user, c.cwd,
                     c.parent, c.recorder, c.at_us, c.exit, c.duration_us, c.stdout_bytes, c.stderr_bytes,
                     c.tty_bytes, c.gap_bytes, c.last_seq
              from json_each(?) as wanted join commands as c on c.id = wanted.value",
         )
         .bind(list)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.error(error))?;
+        self.command_list(rows).await
+    }
+
+    /// Commands that something happened to after a place in the log, in the order it last did.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn commands_changed(
+        &self,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<CommandRow>, StoreError> {
+        // Index: commands_changed.
+        let rows: Vec<RawCommand> = sqlx::query_as(
+            "select id, session, number, line, host, target_host, programs, user, cwd, parent, recorder,
+                    at_us, exit, duration_us, stdout_bytes, stderr_bytes, tty_bytes, gap_bytes,
+                    last_seq
+             from commands where last_seq > ? order by last_seq limit ?",
+        )
+        .bind(after)
+        .bind(limit)
         .fetch_all(&self.pool)
         .await
         .map_err(|error| self.error(error))?;
@@ -340,6 +370,7 @@ impl Store {
                     line: lines.get(&line).map(|line| text(line)),
                     host: row.host,
                     target_host: row.target_host,
+                    programs: row.programs,
                     user: row.user,
                     cwd: row.cwd,
                     parent: row
@@ -369,7 +400,8 @@ impl Store {
     pub async fn notes(&self, session: SessionId) -> Result<Vec<NoteRow>, StoreError> {
         // Index: notes_session.
         let rows: Vec<RawNote> = sqlx::query_as(
-            "select event, kind, at_us, text from notes where session = ? order by at_us, event",
+            "select event, kind, at_us, text, seq from notes where session = ?
+             order by at_us, event",
         )
         .bind(session.to_string())
         .fetch_all(&self.pool)
@@ -388,9 +420,36 @@ impl Store {
                     postmortem: row.kind == "postmortem",
                     at: Micros(row.at_us),
                     text: texts.get(&id).map(|note| text(note)),
+                    seq: row.seq,
                 })
             })
             .collect()
+    }
+
+    /// Notes and postmortems written after a place in the log, with their sessions.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn notes_after(&self, seq: i64) -> Result<Vec<(SessionId, NoteRow)>, StoreError> {
+        // Index: notes_seq.
+        let sessions: Vec<String> =
+            sqlx::query_scalar("select session from notes where seq > ? group by session")
+                .bind(seq)
+                .fetch_all(&self.pool)
+                .await
+                .map_err(|error| self.error(error))?;
+        let mut found = Vec::new();
+        for session in sessions {
+            let session = parse(&session, "a session's id")?;
+            found.extend(
+                self.notes(session)
+                    .await?
+                    .into_iter()
+                    .filter(|note| note.seq > seq)
+                    .map(|note| (session, note)),
+            );
+        }
+        Ok(found)
     }
 
     /// Judgements made in a session, oldest first: the last one on a finding holds.

@@ -9,4 +9,5 @@
 
 mod import;
 mod layers;
+mod search;
 mod store;
