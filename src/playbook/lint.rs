@@ -10,6 +10,7 @@ use super::expr::Expr;
 use super::{
     Expect, Fault, Form, Guard, Observation, Playbook, ProbeSpec, ScopeKind, Step, Template,
 };
+use crate::shell::safety::{Safety, safety};
 
 /// What should be mended in a playbook.
 pub fn lint(playbook: &Playbook) -> Vec<Fault> {
@@ -224,6 +225,7 @@ impl Lint<'_> {
                 self.say(&at, message, Some(hint));
             }
             self.injection(probe, &at);
+            self.safety(probe, &at);
         }
     }
 
@@ -242,6 +244,24 @@ impl Lint<'_> {
                 .any(|value| (value - first).abs() > 0.01)
     }
 
+    /// An author may hold a probe to be worse than the shell parser does, never better.
+    fn safety(&mut self, probe: &ProbeSpec, at: &str) {
+        let worst = safety(&example(&probe.run));
+        let said = probe.safety.as_deref();
+        let classes = [
+            Safety::ReadOnly,
+            Safety::HeavyRead,
+            Safety::ChangesState,
+            Safety::Destructive,
+        ];
+        let claimed = classes.into_iter().find(|class| Some(class.name()) == said);
+        if claimed.unwrap_or(Safety::ReadOnly) < worst {
+            let message = format!("probe `{}` is not read-only: {}", probe.id, worst.name());
+            let hint = "a look that only reads is better; else say so: `safety: …`";
+            self.say(at, message, Some(hint));
+        }
+    }
+
     /// Holes are quoted when they are filled; quotes of the author's around one undo that.
     fn injection(&mut self, probe: &ProbeSpec, at: &str) {
         if quoted_hole(&probe.run) {
@@ -250,6 +270,18 @@ impl Lint<'_> {
             self.say(at, message, Some(hint));
         }
     }
+}
+
+/// A template as a command line, a plain word in place of each hole.
+fn example(line: &Template) -> String {
+    let mut out = String::new();
+    for (text, hole) in line.texts() {
+        out.push_str(text);
+        if hole {
+            out.push('1');
+        }
+    }
+    out
 }
 
 /// Whether a hole of a command line stands within quotes of the line's own.

@@ -2,6 +2,19 @@ use super::super::lint::lint_all;
 use super::super::testing::run_tests;
 use super::super::{Playbook, load, shipped_texts};
 
+/// A playbook that uses most of the language, and its own tests.
+const FIXTURE: &str = include_str!("../../../tests/fixtures/playbooks/killed-its-own-shell.yaml");
+
+#[test]
+fn a_playbook_is_loaded_linted_and_tested_the_whole_way() {
+    let playbook = load("fixture", FIXTURE).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let all = [playbook];
+    assert_eq!(lint_all(&all), []);
+    for result in run_tests(&all[0], &all) {
+        assert!(result.passed, "{result:?}");
+    }
+}
+
 fn all() -> Vec<Playbook> {
     let texts = shipped_texts();
     let loaded = texts.iter().map(|(name, text)| {
