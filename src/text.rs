@@ -41,6 +41,8 @@ pub struct TextLine {
     pub cut: bool,
     /// It ended in CR LF (so does every line of a terminal).
     pub crlf: bool,
+    /// It ended in CR CR LF: a line that ended in CR LF, shown on a terminal.
+    pub double_cr: bool,
 }
 
 /// One state of a line that was rewritten.

@@ -90,17 +90,18 @@ fn string_sequence(rest: &[u8]) -> Option<usize> {
 /// A line without controls but tabs and its own end.
 struct Body<'a> {
     text: &'a [u8],
-    crlf: bool,
+    /// Carriage returns before the line feed.
+    returns: usize,
 }
 
 impl<'a> Body<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         let mut text = line.strip_suffix(b"\n").unwrap_or(line);
         let ended = text.len() < line.len();
-        let mut crlf = false;
+        let mut returns = 0;
         while ended && let Some(shorter) = text.strip_suffix(b"\r") {
             text = shorter;
-            crlf = true;
+            returns += 1;
         }
         while let Some(shorter) = text.strip_prefix(b"\r") {
             text = shorter;
@@ -108,7 +109,7 @@ impl<'a> Body<'a> {
         let control = text.iter().fold(false, |control, &byte| {
             control | (byte < 0x20 && byte != b'\t') | (byte == 0x7f)
         });
-        (!control).then_some(Self { text, crlf })
+        (!control).then_some(Self { text, returns })
     }
 }
 
@@ -131,8 +132,8 @@ struct Rows<'o> {
     written: bool,
     /// The current line was returned to its start (`\r`, or erased) and not written since.
     returned: bool,
-    /// The byte before was CR.
-    after_cr: bool,
+    /// How many CR came just before.
+    after_cr: usize,
     rewrites: u32,
     states: Vec<State>,
     /// Where the current state begins, and how wide it is.
@@ -158,7 +159,7 @@ impl<'o> Rows<'o> {
             from: base,
             written: false,
             returned: false,
-            after_cr: false,
+            after_cr: 0,
             rewrites: 0,
             states: Vec::new(),
             state_from: base,
@@ -183,7 +184,8 @@ impl<'o> Rows<'o> {
             from,
             to,
             cut,
-            crlf: body.crlf,
+            crlf: body.returns > 0,
+            double_cr: body.returns > 1,
             ..TextLine::default()
         });
         self.at = self.out.len();
@@ -203,7 +205,7 @@ impl<'o> Rows<'o> {
 
     fn begin_states(&mut self, from: u64) {
         self.returned = false;
-        self.after_cr = false;
+        self.after_cr = 0;
         self.rewrites = 0;
         self.states.clear();
         self.state_from = from;
@@ -278,7 +280,7 @@ impl<'o> Rows<'o> {
             self.close_state(self.here);
             self.rewrites = self.rewrites.saturating_add(1);
         }
-        self.after_cr = false;
+        self.after_cr = 0;
         self.written = true;
     }
 
@@ -299,7 +301,7 @@ impl<'o> Rows<'o> {
     }
 
     /// Puts the current row where it belongs, with its end at `to`.
-    fn store(&mut self, to: u64, crlf: bool) {
+    fn store(&mut self, to: u64, returns: usize) {
         if !self.loaded {
             return;
         }
@@ -328,7 +330,8 @@ impl<'o> Rows<'o> {
                 rewrites: self.rewrites,
                 states,
                 cut: self.cut,
-                crlf,
+                crlf: returns > 0,
+                double_cr: returns > 1,
             }),
         }
     }
@@ -361,7 +364,7 @@ impl<'o> Rows<'o> {
     fn up(&mut self, lines: usize) {
         // An empty row below all others need not be put out: it is there to come back to.
         if self.at < self.out.len() || self.written {
-            self.store(self.here, false);
+            self.store(self.here, 0);
         }
         if self.out.len() == self.top {
             return;
@@ -376,7 +379,7 @@ impl<'o> Rows<'o> {
             if self.at >= self.out.len() {
                 break;
             }
-            self.store(self.here, false);
+            self.store(self.here, 0);
             let at = self.at + 1;
             self.go_to(at);
             if at >= self.out.len() {
@@ -389,7 +392,7 @@ impl<'o> Rows<'o> {
     /// A page of its own begins: nothing above it can be reached any more.
     fn new_page(&mut self) {
         if self.at < self.out.len() || !self.row.is_empty() {
-            self.store(self.here, false);
+            self.store(self.here, 0);
             self.at = self.out.len();
             self.begin_row(self.here);
         }
@@ -462,7 +465,7 @@ impl<'o> Rows<'o> {
     fn finish(mut self, end: u64) {
         let dirty = self.loaded && (!self.row.is_empty() || self.rewrites > 0);
         if self.at < self.out.len() || dirty {
-            self.store(end, false);
+            self.store(end, 0);
         }
         if self.out.len() > self.first
             && let Some(last) = self.out.last_mut()
@@ -477,7 +480,7 @@ impl vte::Perform for Rows<'_> {
         if ch == '\u{7f}' {
             return;
         }
-        if self.returned || self.after_cr || !self.loaded || !self.written {
+        if self.returned || self.after_cr > 0 || !self.loaded || !self.written {
             self.before_write();
         }
         self.put(ch);
@@ -488,7 +491,7 @@ impl vte::Perform for Rows<'_> {
             b'\n' | 0x0b | 0x0c => self.line_feed(),
             b'\r' => {
                 self.back_to_start();
-                self.after_cr = true;
+                self.after_cr += 1;
             }
             0x08 => self.column = self.column.saturating_sub(1),
             b'\t' => {
