@@ -12,6 +12,7 @@ pub mod sessions;
 pub mod judge;
 pub mod playbook;
 pub mod import;
+pub mod search;
 pub mod serve;
 pub mod keep;
 pub mod doctor;

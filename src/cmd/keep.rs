@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::size;
 use crate::cmd::verbs::{say, say_json};
+use crate::index::{self, Index};
 use crate::projection;
 use crate::report::CommandError;
 use crate::time::Micros;
@@ -58,6 +59,8 @@ pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError
 /// When the database does not answer or cannot be written.
 pub async fn rebuild(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
     projection::rebuild::rebuild(&desk.store).await?;
+    index::remove(desk.home.path())?;
+    Index::open(desk.home.path())?.catch_up(&desk.store).await?;
     let sessions = desk.store.session_count().await?;
     if in_json {
         say_json(&json!({"format": 1, "ok": true, "sessions": sessions}));
@@ -81,6 +84,8 @@ pub async fn forget(
     let session = desk.session(session).await?;
     let found = desk.store.find_command(session, text).await?;
     let erased = desk.store.forget(found.id, Micros::now()).await?;
+    // The index is told by the event; it forgets the words before this verb says so.
+    Index::open(desk.home.path())?.catch_up(&desk.store).await?;
     say(&format!(
         "#{}: {} erased ({} pieces); that it ran stays on record\n",
         found.number,

@@ -8,8 +8,9 @@ use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::shorten;
-use crate::index;
+use crate::index::{self, Index};
 use crate::report::CommandError;
+use crate::time::Micros;
 
 /// `rec search QUERY`
 ///
@@ -17,7 +18,15 @@ use crate::report::CommandError;
 /// When the index cannot be read or made.
 pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     let query = args.query.join(" ");
-    let hits = index::search(&desk.home, &desk.store, &query, args.limit).await?;
+    let mut index = Index::open(desk.home.path())?;
+    index.catch_up(&desk.store).await?;
+    let search = index::Search {
+        query: &query,
+        limit: args.limit,
+        skip: 0,
+        now: Micros::now(),
+    };
+    let hits = index.search(&desk.store, search).await?;
     if args.json {
         say_json(&serde_json::to_value(&hits)?);
         return Ok(ExitCode::SUCCESS);
@@ -25,15 +34,25 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     let paint = Paint::of_stdout(false);
     for hit in &hits.hits {
         let when = hit.at.as_deref().and_then(|at| at.get(..16)).unwrap_or("");
+        let what = hit
+            .number
+            .map_or_else(|| hit.kind.clone(), |number| format!("#{number}"));
         say(&format!(
             "{}  {}  {}  {}\n",
-            paint.bold(&format!("#{}", hit.number)),
-            paint.dim(&format!("{} {}", hit.session.short(), when.replace('T', " "))),
-            hit.target_host,
+            paint.bold(&what),
+            paint.dim(&format!(
+                "{} {}",
+                hit.session.short(),
+                when.replace('T', " ")
+            )),
+            hit.target_host.as_deref().unwrap_or(""),
             shorten(&hit.line, paint.width.saturating_sub(44).max(24))
         ));
         if !hit.snippet.is_empty() {
-            say(&format!("      {}\n", shorten(&hit.snippet, paint.width.saturating_sub(6))));
+            say(&format!(
+                "      {}\n",
+                shorten(&hit.snippet, paint.width.saturating_sub(6))
+            ));
         }
     }
     if std::io::stdout().is_terminal() || hits.hits.is_empty() {

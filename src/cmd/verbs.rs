@@ -141,7 +141,7 @@ async fn with_desk(desk: &Desk, verb: Verb) -> Outcome {
             say(&format!("dismissed: {title}\n"));
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Search(_) => Err(CommandError::usage("search waits for its index")),
+        Verb::Search(args) => crate::cmd::search::run(desk, &args).await,
         Verb::Postmortem(args) => {
             let view = desk
                 .view(desk.session(args.session.as_deref()).await?)

@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use crate::diagnosis::{self, Diagnosis, Judgement, Sources, Verdict};
 use crate::event::Stream;
 use crate::playbook::{self, Playbook};
-use crate::projection::SessionView;
-use crate::store::{Store, StoreError};
+use crate::projection::{SessionView, facts};
+use crate::store::{Diagnosed, Store, StoreError};
 use crate::time::Micros;
 use crate::timeline::{self, Timeline};
 
