@@ -27,12 +27,15 @@ use crate::text::{self, TextLine};
 mod attribution;
 mod columns;
 mod counts;
+mod disk;
 mod echo;
 mod files;
 mod filter;
 mod http;
+mod kube;
 mod listing;
 mod machine;
+mod managers;
 mod nvidia;
 mod nvidia_table;
 mod plan;
@@ -40,7 +43,11 @@ mod plain;
 mod processes;
 mod procfs;
 mod ps;
+mod reach;
 pub mod shellmsg;
+mod sockets;
+mod stacks;
+mod versions;
 mod words;
 
 pub(crate) use filter::Filter;
@@ -293,13 +300,31 @@ const PROBES: &[&dyn Probe] = &[
     &files::Find,
     &files::Readlink,
     &files::Test,
+    &disk::Df,
+    &disk::Du,
     &http::Curl,
     &http::Wget,
+    &sockets::Ss,
+    &sockets::Netstat,
+    &sockets::Lsof,
+    &sockets::Fuser,
+    &reach::Nc,
+    &reach::Ping,
+    &reach::Lookup,
     &machine::Date,
     &machine::Uptime,
     &machine::Free,
     &machine::Ulimit,
     &machine::Env,
+    &managers::Systemctl,
+    &managers::Supervisorctl,
+    &managers::DockerPs,
+    &managers::DockerInspect,
+    &kube::Kubectl,
+    &stacks::PySpy,
+    &stacks::Gdb,
+    &plain::Which,
+    &versions::Versions,
     &plain::Plain,
 ];
 
@@ -315,3 +340,6 @@ fn shown_lines(stream: Stream, bytes: &[u8]) -> Vec<Shown> {
         .map(|line| Shown { stream, line })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

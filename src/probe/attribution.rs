@@ -8,7 +8,7 @@
 use super::plan::{self, Speaker};
 use super::{
     Claim, Confidence, Ctx, Fit, Grammar, LineFit, Look, Probe, Reading, Shown, Sink, Span, counts,
-    shellmsg,
+    echo, shellmsg,
 };
 use crate::event::{Exit, Stream};
 use crate::fact::{EchoedPid, Fact, Reach};
@@ -39,6 +39,8 @@ struct Party<'a> {
     probe: &'static dyn Probe,
     /// It said something on standard error.
     complained: bool,
+    /// Its exit code, when the line printed it after it (`echo $?`).
+    code: Option<i32>,
     lines: Vec<(Shown, Confidence)>,
 }
 
@@ -88,6 +90,7 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
                 speaker,
                 probe,
                 complained: false,
+                code: None,
                 lines: Vec::new(),
             })
         })
@@ -102,6 +105,26 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
     for (stream, bytes) in streams {
         let lines = super::shown_lines(*stream, bytes);
         settle(look, *stream, lines, &mut parties, &mut reading);
+    }
+    for at in 0..parties.len() {
+        let Some(party) = parties.get(at) else {
+            continue;
+        };
+        let echo = party.speaker.invocation;
+        if matches!(echo.program(), "echo" | "printf") {
+            let texts: Vec<&str> = party
+                .lines
+                .iter()
+                .map(|(line, _)| line.text.as_str())
+                .collect();
+            if let Some((index, code)) = echo::code_before(look.tree, echo, &texts)
+                && let Some(before) = parties
+                    .iter_mut()
+                    .find(|one| one.speaker.invocation.index == index)
+            {
+                before.code = Some(code);
+            }
+        }
     }
     for at in 0..parties.len() {
         read_party(look, &mut parties, at, &mut reading);
@@ -174,24 +197,24 @@ type Owner = Option<(usize, Confidence)>;
 
 fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>]) -> Vec<Owner> {
     let mut owners: Vec<Owner> = vec![None; lines.len()];
-    // What ssh itself says is nobody else's.
+    // What ssh and container engines say themselves is nobody else's.
     let mut left: Vec<usize> = (0..lines.len()).collect();
-    let ssh = parties.iter().position(|party| {
-        party.speaker.invocation.hop == Some(HopKind::Ssh)
-            || matches!(
-                party.speaker.invocation.program(),
-                "ssh" | "scp" | "sftp" | "rsync"
-            )
-    });
-    if let Some(ssh) = ssh
-        && stream != Stream::Stdout
-    {
+    for (hop, party) in parties.iter().enumerate() {
+        let invocation = party.speaker.invocation;
+        let own: fn(&str) -> bool = match (invocation.hop, invocation.program()) {
+            (Some(HopKind::Ssh), _) | (_, "ssh" | "scp" | "sftp" | "rsync") => {
+                shellmsg::is_ssh_line
+            }
+            (Some(HopKind::Container), _) => shellmsg::is_engine_line,
+            _ => continue,
+        };
+        if stream == Stream::Stdout && party.speaker.err != Some(stream) {
+            continue;
+        }
         left.retain(|at| {
-            let own = lines
-                .get(*at)
-                .is_some_and(|line| shellmsg::is_ssh_line(&line.text));
+            let own = lines.get(*at).is_some_and(|line| own(&line.text));
             if own && let Some(owner) = owners.get_mut(*at) {
-                *owner = Some((ssh, Confidence::Sure));
+                *owner = Some((hop, Confidence::Sure));
             }
             !own
         });
@@ -226,7 +249,16 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
         .iter()
         .filter_map(|at| lines.get(*at).map(|line| line.text.as_str()))
         .collect();
-    let aligned = align(&texts, &offers);
+    let programs: Vec<&str> = offers
+        .iter()
+        .map(|offer| {
+            let party = parties
+                .get(offer.party)
+                .filter(|_| stream == Stream::Stderr);
+            party.map_or("", |party| party.speaker.invocation.program())
+        })
+        .collect();
+    let aligned = align(&texts, &offers, &programs);
     for (at, owner) in window.iter().zip(&aligned) {
         if let Some(slot) = owners.get_mut(*at) {
             *slot = *owner;
@@ -331,10 +363,10 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         (Some(max), Some(limit)) => Some(max.min(limit)),
         (one, other) => one.or(other),
     };
-    let min = if filter.may_lose_start() {
-        0
-    } else {
+    let min = if filter.patterns.is_empty() && !filter.chosen {
         grammar.min
+    } else {
+        0
     };
     let fit = grammar.fit;
     Grammar {
@@ -363,12 +395,15 @@ fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
     let invocation = party.speaker.invocation;
     let program = invocation.program();
     if let Some(rest) = shellmsg::after_shell_prefix(line) {
+        let line = invocation.line();
+        let whole = !program.is_empty() && rest.trim_end().ends_with(line.as_str());
+        let first = invocation
+            .words
+            .first()
+            .map_or("", |word| word.text.as_str());
         let names_it = !program.is_empty()
-            && invocation.words.first().is_some_and(|word| {
-                rest.starts_with(&format!("{}:", word.text))
-                    || rest.ends_with(&format!(": {}", word.text))
-                    || rest.contains(&word.text) && word.text.len() > 2
-            });
+            && (rest.starts_with(&format!("{first}:")) || rest.ends_with(&format!(": {first}")));
+        let mentions = first.len() > 2 && rest.contains(first);
         let names_redirect = invocation
             .redirects
             .iter()
@@ -380,9 +415,9 @@ fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
                 }
                 _ => false,
             });
-        return if names_it {
+        return if whole || names_it {
             Fit::Surely
-        } else if names_redirect {
+        } else if names_redirect || mentions {
             Fit::Likely
         } else {
             Fit::No
@@ -422,6 +457,9 @@ fn context<'a>(look: &'a Look<'a>, party: &'a Party<'_>) -> Ctx<'a> {
 
 /// The command's own exit code, when it must be this invocation's.
 fn exit_of(look: &Look<'_>, party: &Party<'_>) -> Option<i32> {
+    if party.code.is_some() {
+        return party.code;
+    }
     let Exit::Code(code) = look.exit else {
         return None;
     };
@@ -488,7 +526,7 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
         counts::read_counted(&lines, &ctx, &mut sink);
         return;
     }
-    if !speaker.in_loop {
+    if !speaker.in_loop || lines.is_empty() {
         party.probe.read(&lines, &ctx, &mut sink);
         return;
     }
@@ -664,7 +702,7 @@ fn taken(line: &str, offers: &[Offer<'_>], table: &Table) -> Taken {
 }
 
 /// Gives each line to an offer, or to nobody where that is not clear.
-fn align(lines: &[&str], offers: &[Offer<'_>]) -> Vec<Owner> {
+fn align(lines: &[&str], offers: &[Offer<'_>], programs: &[&str]) -> Vec<Owner> {
     if offers.is_empty() {
         return vec![None; lines.len()];
     }
@@ -691,26 +729,36 @@ fn align(lines: &[&str], offers: &[Offer<'_>]) -> Vec<Owner> {
     let mut owners = Vec::with_capacity(lines.len());
     for (taken, next) in taken.iter().zip(ahead.iter().skip(1)) {
         let (after, best) = step_forward(&behind, next, taken, offers, &table);
-        owners.push(clear_owner(&best, offers));
+        owners.push(clear_owner(&best, offers, programs));
         behind = after;
     }
     owners
 }
 
-/// The owner whose best reading is clearly the best of all.
-fn clear_owner(best: &[f32], offers: &[Offer<'_>]) -> Owner {
+/// The owner whose best reading is clearly the best of all. Complaints of several invocations of one
+/// program (`programs` names them, empty for lines that are no complaints) go to the first of them.
+fn clear_owner(best: &[f32], offers: &[Offer<'_>], programs: &[&str]) -> Owner {
     let mut order: Vec<(usize, f32)> = best.iter().copied().enumerate().collect();
     order.sort_by(|one, other| other.1.total_cmp(&one.1));
     let (winner, score) = *order.first()?;
     let margin = score - order.get(1).map_or(IMPOSSIBLE, |second| second.1);
     let party = offers.get(winner)?.party; // the last place stands for nobody
-    if margin < CLEAR {
-        None
-    } else if margin < 2.0 {
-        Some((party, Confidence::Likely))
-    } else {
-        Some((party, Confidence::Sure))
+    if margin >= 2.0 {
+        return Some((party, Confidence::Sure));
     }
+    if margin >= CLEAR {
+        return Some((party, Confidence::Likely));
+    }
+    let program = *programs.get(winner).filter(|program| !program.is_empty())?;
+    let close = order.iter().take_while(|(_, other)| score - other < CLEAR);
+    let mut first = winner;
+    for (at, _) in close {
+        if programs.get(*at) != Some(&program) {
+            return None;
+        }
+        first = first.min(*at);
+    }
+    Some((offers.get(first)?.party, Confidence::Likely))
 }
 
 fn skip_cost(offer: &Offer<'_>) -> f32 {

@@ -157,7 +157,11 @@ impl Probe for Wc {
                 Some(rest) if files.is_empty() || rest.is_empty() => Fit::No,
                 Some(rest) => {
                     let name = rest.join(" ");
-                    if files.contains(&name.as_str()) || name == "total" {
+                    if files
+                        .iter()
+                        .any(|file| super::words::glob_matches(file, &name))
+                        || name == "total"
+                    {
                         Fit::Surely
                     } else {
                         Fit::Perhaps

@@ -7,7 +7,7 @@ use super::processes::loop_look;
 use super::words::int;
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
 use crate::fact::{EchoedExit, EchoedPid, Env, Process};
-use crate::shell::{Invocation, Tri, Word};
+use crate::shell::{Invocation, Tree, Tri, Word};
 
 /// `echo`, `printf`.
 pub(super) struct Echo;
@@ -193,6 +193,9 @@ fn lines_of(pieces: Vec<Piece>, escapes: bool) -> Vec<Template> {
 fn template(pieces: Vec<Piece>) -> Template {
     let mut expression = String::from("^");
     let mut known = 0;
+    let about_process = pieces
+        .iter()
+        .any(|piece| matches!(piece, Piece::Hole(name) if name.contains("/proc/")));
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Text(text) => {
@@ -209,6 +212,10 @@ fn template(pieces: Vec<Piece>) -> Template {
                     .flatten()
                     .any(|piece| matches!(piece, Piece::Hole(_)));
                 expression.push_str(if hole { "[ ]*" } else { " " });
+            }
+            // Beside files of /proc a variable is a process id.
+            Piece::Hole(name) if about_process && !name.starts_with('(') => {
+                expression.push_str(r"(\S*)");
             }
             Piece::Hole(name) => expression.push_str(hole_expression(name)),
         }
@@ -274,7 +281,8 @@ impl Probe for Echo {
         if open {
             grammar.max = None; // an expansion in quotes may hold several lines
         }
-        if ctx.invocation.args().iter().any(|word| word.text == "-n") {
+        let blank = ctx.invocation.args().is_empty();
+        if blank || ctx.invocation.args().iter().any(|word| word.text == "-n") {
             grammar.min = 0;
         }
         grammar
@@ -375,26 +383,50 @@ fn set_here(ctx: &Ctx<'_>, name: &str) -> bool {
     })
 }
 
+/// The code of the invocation before, when this one printed it (`X; echo rc=$?`): its index and the
+/// code. In a pipeline `$?` is the last stage's.
+pub(super) fn code_before(tree: &Tree, echo: &Invocation, lines: &[&str]) -> Option<(usize, i32)> {
+    let templates = templates(echo);
+    let [line] = lines else { return None };
+    let [template] = templates.as_slice() else {
+        return None;
+    };
+    let found = template.regex.as_ref()?.captures(line)?;
+    let holes = template.pieces.iter().filter_map(|piece| match piece {
+        Piece::Hole(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let (name, value) = holes
+        .zip(found.iter().skip(1).flatten())
+        .find(|(name, _)| *name == "?" || name.starts_with("PIPESTATUS"))?;
+    let code = value.as_str().parse().ok()?;
+    let stage = name
+        .strip_prefix("PIPESTATUS")
+        .map(|rest| rest.trim_matches(['[', ']']).parse().unwrap_or(0));
+    Some((invocation_before(tree, echo, stage)?.index, code))
+}
+
 /// The program whose code `$?` is: the one before, in the same shell.
 fn program_before(ctx: &Ctx<'_>, stage: Option<usize>) -> Option<String> {
-    let tree = ctx.look.tree;
+    let before = invocation_before(ctx.look.tree, ctx.invocation, stage)?;
+    Some(before.program().to_owned())
+}
+
+fn invocation_before<'t>(
+    tree: &'t Tree,
+    echo: &Invocation,
+    stage: Option<usize>,
+) -> Option<&'t Invocation> {
     let before = tree.invocations.iter().rfind(|one| {
-        one.index < ctx.invocation.index
-            && one.shell == ctx.invocation.shell
-            && !one.substituted
-            && !one.background
+        one.index < echo.index && one.shell == echo.shell && !one.substituted && !one.background
     })?;
     let pipeline = before.pipe.map(|pipe| pipe.pipeline);
     match stage {
-        Some(stage) if pipeline.is_some() => tree
-            .invocations
-            .iter()
-            .find(|one| {
-                one.pipe
-                    .is_some_and(|pipe| Some(pipe.pipeline) == pipeline && pipe.stage == stage)
-            })
-            .map(|one| one.program().to_owned()),
-        _ => Some(before.program().to_owned()),
+        Some(stage) if pipeline.is_some() => tree.invocations.iter().find(|one| {
+            one.pipe
+                .is_some_and(|pipe| Some(pipe.pipeline) == pipeline && pipe.stage == stage)
+        }),
+        _ => Some(before),
     }
 }
 

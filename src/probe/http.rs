@@ -336,7 +336,7 @@ impl Answer {
                 end -= 1;
             }
             text.truncate(end);
-            self.body = Some(text);
+            self.body = Some(text.trim_end_matches('\n').to_owned());
         }
     }
 }

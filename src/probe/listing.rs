@@ -305,7 +305,7 @@ impl<'a> List<'a> {
             .any(|path| plain_path(path) == plain_path(name));
         match &self.dir {
             Some(dir) if !asked && !name.starts_with('/') => match name {
-                "." => dir.clone(),
+                "." => plain_path(dir).to_owned(),
                 _ => join(dir, name),
             },
             _ => resolved(self.ctx.invocation, name),
@@ -418,6 +418,7 @@ impl<'a> List<'a> {
             .is_some_and(|line| line.text.trim_end().ends_with(':'));
         let entries = shown.len().saturating_sub(usize::from(heading));
         if let Some(dir) = self.dir.take()
+            && !dir.contains('$')
             && (entries > 0 || self.told || self.ran && !self.failed)
         {
             let filtered = !self.ctx.filter.patterns.is_empty() || !self.ctx.filter.keeps_lines();

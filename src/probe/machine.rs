@@ -251,14 +251,7 @@ impl Probe for Date {
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-        if Args::of(ctx.invocation, "d date f file r reference s set").has(&[
-            "d",
-            "date",
-            "r",
-            "reference",
-            "f",
-            "s",
-        ]) {
+        if asks_another_time(ctx.invocation) {
             return; // another time than now
         }
         for line in lines {
@@ -267,6 +260,18 @@ impl Probe for Date {
             }
         }
     }
+}
+
+/// `date -d yesterday`, `date -r FILE`, `date -s …` (but `-Iseconds` holds a `d` as well).
+fn asks_another_time(invocation: &Invocation) -> bool {
+    invocation.args().iter().any(|word| {
+        let text = word.text.as_str();
+        let short = text.starts_with('-') && !text.starts_with("--") && !text.starts_with("-I");
+        short && text.contains(['d', 'f', 'r', 's'])
+            || ["--date", "--file", "--reference", "--set"]
+                .iter()
+                .any(|long| text.starts_with(long))
+    })
 }
 
 /// `uptime`, `w`.

@@ -124,7 +124,13 @@ impl Probe for NvidiaSmi {
                 Form::Table => nvidia_table::fit(line),
                 Form::List => line.trim_start().starts_with("GPU ").into(),
                 Form::Gpus { fields, header } | Form::Apps { fields, header } => {
-                    csv_fit(line, nth, fields, *header)
+                    let counted = ctx.filter.numbered;
+                    let row = if counted {
+                        without_count(line)
+                    } else {
+                        Some(line)
+                    };
+                    row.map_or(Fit::No, |row| csv_fit(row, nth, fields, *header))
                 }
                 Form::Dmon | Form::Pmon => {
                     if line.starts_with("# ") {
@@ -185,10 +191,17 @@ fn cells(line: &str) -> Vec<&str> {
 fn is_header(line: &str, fields: &[String]) -> bool {
     let cells = cells(line);
     cells.len() == fields.len()
-        && cells
-            .iter()
-            .zip(fields)
-            .all(|(cell, field)| field_name(cell) == field_name(field))
+        && cells.iter().zip(fields).all(|(cell, field)| {
+            let (cell, field) = (field_name(cell), field_name(field));
+            cell == field
+                || number(cell).is_none() && cell.contains('.') && same_family(cell, field)
+        })
+}
+
+/// A newer driver prints a newer name (`clocks_event_reasons.active` for `clocks_throttle_reasons.…`).
+fn same_family(one: &str, other: &str) -> bool {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or("").to_owned();
+    one.starts_with("clocks_") && other.starts_with("clocks_") && last(one) == last(other)
 }
 
 fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -> Fit {
@@ -367,15 +380,20 @@ fn gpus(lines: &[Shown], fields: &[String], header: bool, ctx: &Ctx<'_>, sink: &
                 (line, gpu)
             })
             .collect();
-        emit_gpus(
-            round,
-            cut_by || one || !ctx.filter.patterns.is_empty(),
-            driver.clone(),
-            None,
-            ctx,
-            sink,
-        );
+        let round = Round {
+            gpus: round,
+            cut: cut_by || one || !ctx.filter.patterns.is_empty(),
+            driver: driver.clone(),
+            cuda: None,
+        };
+        emit_gpus(lines, round, ctx, sink);
     }
+}
+
+/// A line without the count that `uniq -c` puts in front.
+fn without_count(text: &str) -> Option<&str> {
+    let (number, rest) = text.trim_start().split_once(' ')?;
+    int(number).map(|_| rest.trim_start())
 }
 
 /// The count that `uniq -c` puts in front.
@@ -416,15 +434,27 @@ fn gpu_of(cells: &[&str], fields: &[String]) -> Gpu {
     }
 }
 
-/// A look at GPUs and what it showed.
-pub(super) fn emit_gpus(
-    round: Vec<(&Shown, Gpu)>,
-    cut: bool,
-    driver: Option<String>,
-    cuda: Option<String>,
-    ctx: &Ctx<'_>,
-    sink: &mut Sink<'_>,
-) {
+/// What one look at GPUs showed.
+#[derive(Default)]
+pub(super) struct Round<'a> {
+    /// Each GPU with its line.
+    pub gpus: Vec<(&'a Shown, Gpu)>,
+    /// Some were cut away.
+    pub cut: bool,
+    /// The driver's version.
+    pub driver: Option<String>,
+    /// The CUDA version.
+    pub cuda: Option<String>,
+}
+
+/// The facts of a look at GPUs, read from these lines.
+pub(super) fn emit_gpus(lines: &[Shown], round: Round<'_>, ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let Round {
+        gpus: round,
+        cut,
+        driver,
+        cuda,
+    } = round;
     let used: Vec<f64> = round
         .iter()
         .filter_map(|(_, gpu)| gpu.memory_used_mib)
@@ -434,9 +464,9 @@ pub(super) fn emit_gpus(
             Some(most.map_or(value, |most| most.max(value)))
         })
     };
-    let lines: Vec<Shown> = round.iter().map(|(line, _)| (*line).clone()).collect();
+    let own: Vec<Shown> = round.iter().map(|(line, _)| (*line).clone()).collect();
     sink.lines(
-        &lines,
+        if own.is_empty() { lines } else { &own },
         GpuLook {
             tool: ctx.invocation.program().to_owned(),
             shown: count(round.len()),
@@ -544,7 +574,12 @@ fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
     }
     if !round.is_empty() {
         let cut = ctx.filter.cut(lines.len()) || !ctx.filter.patterns.is_empty();
-        emit_gpus(round, cut, None, None, ctx, sink);
+        let round = Round {
+            gpus: round,
+            cut,
+            ..Round::default()
+        };
+        emit_gpus(lines, round, ctx, sink);
     }
 }
 
@@ -592,7 +627,12 @@ fn dmon(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
         }
     }
     for round in rounds.into_iter().filter(|round| !round.is_empty()) {
-        emit_gpus(round, ctx.filter.cut(lines.len()), None, None, ctx, sink);
+        let round = Round {
+            gpus: round,
+            cut: ctx.filter.cut(lines.len()),
+            ..Round::default()
+        };
+        emit_gpus(lines, round, ctx, sink);
     }
 }
 
@@ -687,7 +727,12 @@ impl Probe for Gpustat {
             ));
         }
         if !round.is_empty() {
-            emit_gpus(round, ctx.filter.cut(lines.len()), None, None, ctx, sink);
+            let round = Round {
+                gpus: round,
+                cut: ctx.filter.cut(lines.len()),
+                ..Round::default()
+            };
+            emit_gpus(lines, round, ctx, sink);
         }
     }
 }

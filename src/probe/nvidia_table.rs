@@ -2,7 +2,7 @@
 //!
 //! Source: drivers 470 to 590 (the widths differ, the bars do not); `tests/fixtures/probes/nvidia-smi`.
 
-use super::nvidia::{emit_gpus, emit_processes};
+use super::nvidia::{Round, emit_gpus, emit_processes};
 use super::words::{after_fields, int, number};
 use super::{Ctx, Fit, Shown, Sink, machine};
 use crate::fact::{Clock, Gpu, GpuProcess};
@@ -168,7 +168,13 @@ impl<'a> Table<'a> {
     fn emit(self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
         let cut = ctx.filter.cut(lines.len()) || !ctx.filter.patterns.is_empty();
         if !self.gpus.is_empty() || self.driver.is_some() && cut {
-            emit_gpus(self.gpus, cut, self.driver, self.cuda, ctx, sink);
+            let round = Round {
+                gpus: self.gpus,
+                cut,
+                driver: self.driver,
+                cuda: self.cuda,
+            };
+            emit_gpus(lines, round, ctx, sink);
         }
         if self.none_found || !self.processes.is_empty() {
             emit_processes(lines, self.processes, cut, ctx, sink);

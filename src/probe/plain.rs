@@ -1,8 +1,9 @@
 //! Programs whose output nobody reads here: their lines are claimed, so that they do not go to
-//! another.
+//! another. Of some the shape is known, which helps their neighbours.
 
+use super::words::{Args, int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
-use crate::shell::Invocation;
+use crate::shell::{Invocation, Tri};
 
 /// Any program.
 pub(super) struct Plain;
@@ -12,17 +13,137 @@ impl Probe for Plain {
         true
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|_, _| Fit::Perhaps)
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        shape(ctx.invocation).unwrap_or_else(|| Grammar::any(|_, _| Fit::Perhaps))
     }
 
-    fn read(&self, _lines: &[Shown], _ctx: &Ctx<'_>, _sink: &mut Sink<'_>) {}
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        for line in lines {
+            super::files::missing(line, ctx, sink);
+        }
+    }
 
     fn complains(&self, _line: &str, ctx: &Ctx<'_>) -> Fit {
         if super::plan::is_quiet(ctx.invocation) {
             Fit::No
         } else {
             Fit::Perhaps
+        }
+    }
+}
+
+/// The shape of what some common programs print.
+fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
+    let args = Args::of(invocation, "");
+    let one_word = |line: &str, _: usize| {
+        if line.is_empty() || line.contains(char::is_whitespace) {
+            Fit::No
+        } else {
+            Fit::Likely
+        }
+    };
+    Some(match invocation.program() {
+        "hostname" if !args.has(&["I", "i"]) => Grammar::exactly(1, one_word),
+        "whoami" | "logname" | "arch" => Grammar::exactly(1, one_word),
+        "hostname" => Grammar::exactly(1, |line, _| {
+            let good = !line.trim().is_empty()
+                && line
+                    .split_whitespace()
+                    .all(|word| word.parse::<std::net::IpAddr>().is_ok());
+            good.into()
+        }),
+        "nproc" | "getconf" => Grammar::exactly(1, |line, _| {
+            if int(line).is_some() {
+                Fit::Surely
+            } else {
+                Fit::No
+            }
+        }),
+        "pwd" => Grammar::exactly(1, |line, _| {
+            if line.starts_with('/') {
+                Fit::Likely
+            } else {
+                Fit::No
+            }
+        }),
+        "id" if args.operands.is_empty() => Grammar::exactly(1, |line, _| {
+            if line.starts_with("uid=") {
+                Fit::Surely
+            } else {
+                Fit::Perhaps
+            }
+        }),
+        "lsmod" => Grammar::any(|line, _| {
+            let number = line
+                .split_whitespace()
+                .nth(1)
+                .is_some_and(|size| int(size).is_some());
+            (number || line.starts_with("Module ")).into()
+        }),
+        "strings" | "ldconfig" | "ldd" if args.has(&["p"]) || invocation.program() == "ldd" => {
+            Grammar::any(|line, _| {
+                if line.contains("=>") {
+                    Fit::Surely
+                } else {
+                    Fit::Perhaps
+                }
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// `which`, `type -p`, `command -v`: where programs lie.
+pub(super) struct Which;
+
+impl Probe for Which {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        match invocation.program() {
+            "which" | "whereis" => true,
+            "command" | "type" => invocation
+                .args()
+                .first()
+                .is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V" | "-p" | "-a")),
+            _ => false,
+        }
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let args = Args::of(ctx.invocation, "");
+        let all = args.has(&["a"]);
+        let names: Vec<String> = args.texts().map(|name| format!("/{name}")).collect();
+        let asked = names.len();
+        let mut grammar = Grammar::any(move |line: &str, _: usize| {
+            if line.starts_with('/') && names.iter().any(|name| line.ends_with(name.as_str())) {
+                Fit::Surely
+            } else if line.contains(" is ")
+                || line.contains("not found")
+                || line.contains("no ")
+                || line.starts_with("alias ")
+            {
+                Fit::Perhaps
+            } else {
+                Fit::No
+            }
+        });
+        grammar.max = (!all).then_some(asked.max(1));
+        grammar
+    }
+
+    fn read(&self, lines: &[Shown], _ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        for line in lines
+            .iter()
+            .filter(|line| line.text.starts_with('/') && !line.text.contains(' '))
+        {
+            sink.line(
+                line,
+                crate::fact::File {
+                    path: line.text.clone(),
+                    exists: Tri::Yes,
+                    executable: Some(true),
+                    ..crate::fact::File::default()
+                },
+            );
         }
     }
 }

@@ -191,7 +191,7 @@ impl Ask {
             invocation,
             "d delimiter g pgroup G group O older P parent s session t terminal u euid U uid F pidfile ns nslist r runstates cgroup env signal",
         );
-        let exact = args.has(&["x", "exact"]);
+        let exact = args.has(&["x", "exact"]) || invocation.program() == "pidof";
         let ignore_case = args.has(&["i", "ignore-case"]);
         let pattern = args.first().map(|written| {
             let mut pattern = if exact {

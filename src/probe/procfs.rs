@@ -4,7 +4,7 @@
 //! Source: proc(5); `tests/fixtures/probes/proc`.
 
 use super::machine::{assignment, kib};
-use super::words::{Args, int, number, whole};
+use super::words::{Args, int, whole};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
 use crate::fact::{Disk, Env, Limit, Memory, Process, ProcessLook, Stack, Version};
 use crate::shell::{Invocation, Tri};
@@ -161,7 +161,14 @@ fn fit(kind: Kind, line: &str, whole_file: bool) -> Fit {
         Kind::Mounts => line.split_whitespace().count() == 6,
         Kind::Stack => line.starts_with("[<"),
         Kind::Stat => line.contains(") ") && line.contains(" ("),
-        Kind::Wchan | Kind::Comm | Kind::Cmdline | Kind::Other => return Fit::Perhaps,
+        Kind::Wchan => {
+            let token = !line.is_empty()
+                && line.chars().all(|c| {
+                    c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.')
+                });
+            return if token { Fit::Likely } else { Fit::No };
+        }
+        Kind::Comm | Kind::Cmdline | Kind::Other => return Fit::Perhaps,
     };
     match (good, whole_file) {
         (true, _) => Fit::Surely,
@@ -361,9 +368,7 @@ fn nvidia(lines: &[Shown], sink: &mut Sink<'_>) {
     for line in lines {
         if let Some(rest) = line.text.strip_prefix("NVRM version:")
             && let Some(version) = rest.split_whitespace().find(|word| {
-                word.contains('.')
-                    && number(word).is_some()
-                    && word.starts_with(|c: char| c.is_ascii_digit())
+                word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.')
             })
         {
             sink.line(

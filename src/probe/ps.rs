@@ -287,6 +287,11 @@ fn emit(
             real.push((line, process));
         }
     }
+    if let ([only], [(_, process)]) = (ask.asked_pids.as_slice(), real.as_mut_slice())
+        && process.pid == 0
+    {
+        process.pid = *only;
+    }
     if own_by_count > 0 {
         real.sort_by_key(|(line, process)| (process.pid, line.from));
         for _ in 0..own_by_count {
@@ -332,13 +337,7 @@ fn emit(
             pattern,
         },
     );
-    for (line, mut process) in real {
-        if process.pid == 0 {
-            match ask.asked_pids.as_slice() {
-                [only] => process.pid = *only,
-                _ => continue,
-            }
-        }
+    for (line, process) in real.into_iter().filter(|(_, process)| process.pid > 0) {
         sink.line(line, process);
     }
 }

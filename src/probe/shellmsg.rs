@@ -109,6 +109,26 @@ pub(crate) fn is_ssh_line(line: &str) -> bool {
         || line.ends_with("'s password: ")
 }
 
+/// Whether a line is a container engine's own, about the hop it carries.
+pub(crate) fn is_engine_line(line: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "command terminated with exit code",
+        "Defaulted container",
+        "Defaulting container",
+        "error: unable to upgrade connection",
+        "error: Internal error occurred",
+        "Error from server",
+        "OCI runtime exec failed",
+        "Error response from daemon",
+        "Error: No such container",
+        "Error: No such object",
+        "the input device is not a TTY",
+        "docker: Error response from daemon",
+        "Unable to use a TTY",
+    ];
+    STARTS.iter().any(|start| line.starts_with(start))
+}
+
 /// `Connection to 10.0.0.1 6379 port [tcp/redis] succeeded!` is nc's.
 fn is_other_connection(line: &str) -> bool {
     line.starts_with("Connection to ") && !line.contains("closed") && !line.contains("timed out")

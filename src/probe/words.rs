@@ -255,6 +255,25 @@ pub(crate) fn quoted(text: &str) -> Option<&str> {
     rest.find(close).map(|to| &rest[..to])
 }
 
+/// Whether a name is what a shell pattern (`*.log`, `shard-0?`) stands for, or the pattern itself.
+pub(crate) fn glob_matches(pattern: &str, name: &str) -> bool {
+    if pattern == name {
+        return true;
+    }
+    if !pattern.contains(['*', '?']) {
+        return false;
+    }
+    let expression: String = pattern
+        .chars()
+        .map(|c| match c {
+            '*' => "[^/]*".to_owned(),
+            '?' => "[^/]".to_owned(),
+            other => regex::escape(other.encode_utf8(&mut [0; 4])),
+        })
+        .collect();
+    regex::Regex::new(&format!("^{expression}$")).is_ok_and(|regex| regex.is_match(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,291 @@
+//! Whether hosts and ports can be reached: `nc`, `ping`, `getent`, `dig`, `nslookup`, `host`.
+//!
+//! Sources: OpenBSD and traditional netcat, ncat, iputils, bind-utils; `tests/fixtures/probes/nc`.
+
+use super::words::{Args, int};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use crate::fact::Reach;
+use crate::shell::{Invocation, Tri};
+
+/// `nc`, `ncat`, `netcat`, `telnet`.
+pub(super) struct Nc;
+
+const NC_VALUED: &str = "w p s i x X e c O I T q g G m source-port wait";
+
+impl Probe for Nc {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        matches!(invocation.program(), "nc" | "ncat" | "netcat" | "telnet")
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let scans = Args::of(ctx.invocation, NC_VALUED).has(&["z"]);
+        Grammar::any(move |line: &str, _: usize| {
+            if outcome(line).is_some() {
+                Fit::Surely
+            } else if scans {
+                Fit::No
+            } else {
+                Fit::Perhaps
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let args = Args::of(ctx.invocation, NC_VALUED);
+        if args.has(&["l", "listen"]) {
+            return;
+        }
+        let mut operands = args.texts();
+        let (Some(host), Some(port)) = (operands.next(), operands.next().and_then(int)) else {
+            return;
+        };
+        let reach = |outcome: &str, text: &str| Reach {
+            host: host.to_owned(),
+            port: Some(port),
+            outcome: outcome.to_owned(),
+            text: text.to_owned(),
+        };
+        let mut told = false;
+        for line in lines {
+            if let Some(outcome) = outcome(&line.text) {
+                told = true;
+                sink.line(line, reach(outcome, &line.text));
+            }
+        }
+        if told {
+            return;
+        }
+        match (ctx.failed, args.has(&["z"])) {
+            (Tri::No, _) => sink.lines(lines, reach("ok", "")),
+            // Without words: refused, timed out or unknown cannot be told apart.
+            (Tri::Yes, true) => sink.lines(lines, reach("unreachable", "")),
+            _ => {}
+        }
+    }
+
+    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+        outcome(line).is_some().into()
+    }
+
+    fn reads_silence(&self) -> bool {
+        true
+    }
+}
+
+fn outcome(line: &str) -> Option<&'static str> {
+    let known = [
+        "Connection to ",
+        "nc: ",
+        "Ncat: ",
+        "ncat: ",
+        "(UNKNOWN) ",
+        "telnet: ",
+        "netcat: ",
+        "Connected to ",
+        "Trying ",
+    ];
+    let named = known.iter().any(|start| line.starts_with(start))
+        || line.contains(" open") && line.contains('[')
+        || line.contains(": inverse host lookup failed");
+    if !named {
+        return None;
+    }
+    Some(
+        if line.contains("succeeded!")
+            || line.contains(" open")
+            || line.starts_with("Ncat: Connected to")
+            || line.starts_with("Connected to ")
+        {
+            "ok"
+        } else if line.contains("refused") {
+            "refused"
+        } else if line.contains("timed out") || line.contains("TIMEOUT") || line.contains("timeout")
+        {
+            "timeout"
+        } else if line.contains("not known")
+            || line.contains("Temporary failure in name resolution")
+            || line.contains("Could not resolve")
+            || line.contains("bad address")
+            || line.contains("Unknown host")
+        {
+            "dns"
+        } else if line.contains("No route") || line.contains("unreachable") {
+            "unreachable"
+        } else {
+            return None;
+        },
+    )
+}
+
+/// `ping`.
+pub(super) struct Ping;
+
+impl Probe for Ping {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        matches!(invocation.program(), "ping" | "ping6")
+    }
+
+    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        Grammar::any(|line, _| {
+            let known = [
+                "PING ",
+                "--- ",
+                "rtt ",
+                "round-trip",
+                "From ",
+                "Request timeout",
+                "ping: ",
+            ];
+            if known.iter().any(|start| line.starts_with(start))
+                || line.contains(" bytes from ")
+                || line.contains("packets transmitted")
+            {
+                Fit::Surely
+            } else if line.is_empty() {
+                Fit::Perhaps
+            } else {
+                Fit::No
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let args = Args::of(ctx.invocation, "c i I l m M n p Q s S t T w W");
+        let Some(host) = args.operands.last().map(|word| word.text.clone()) else {
+            return;
+        };
+        for line in lines {
+            let text = line.text.as_str();
+            let outcome = if text.contains("packets transmitted") {
+                let received = text
+                    .split(',')
+                    .nth(1)
+                    .and_then(|part| part.split_whitespace().next())
+                    .and_then(int);
+                if received == Some(0) { "timeout" } else { "ok" }
+            } else if text.starts_with("ping: ")
+                && (text.contains("not known")
+                    || text.contains("name resolution")
+                    || text.contains("unknown host"))
+            {
+                "dns"
+            } else if text.starts_with("ping: ") && text.contains("unreachable") {
+                "unreachable"
+            } else {
+                continue;
+            };
+            let (host, text) = (host.clone(), text.to_owned());
+            sink.line(
+                line,
+                Reach {
+                    host,
+                    port: None,
+                    outcome: outcome.to_owned(),
+                    text,
+                },
+            );
+        }
+    }
+}
+
+/// `getent hosts`, `dig`, `nslookup`, `host`.
+pub(super) struct Lookup;
+
+impl Probe for Lookup {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        match invocation.program() {
+            "dig" | "nslookup" | "host" | "drill" => true,
+            "getent" => invocation
+                .args()
+                .first()
+                .is_some_and(|word| word.text.contains("hosts")),
+            _ => false,
+        }
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let getent = ctx.invocation.program() == "getent";
+        let name = name_of(ctx.invocation).map(str::to_owned);
+        Grammar::any(move |line: &str, _: usize| {
+            let address = line.split_whitespace().next().is_some_and(is_address);
+            let names = name.as_deref().is_some_and(|name| line.contains(name));
+            match (getent, address, names) {
+                (_, _, true) => Fit::Surely,
+                (true, true, _) => Fit::Perhaps,
+                (true, false, _) => Fit::No,
+                (false, true, _) => Fit::Likely,
+                (false, false, _) => Fit::Perhaps,
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let Some(name) = name_of(ctx.invocation) else {
+            return;
+        };
+        let reach = |outcome: &str, text: &str| Reach {
+            host: name.to_owned(),
+            port: None,
+            outcome: outcome.to_owned(),
+            text: text.to_owned(),
+        };
+        for line in lines {
+            let text = line.text.trim();
+            let failed = [
+                "NXDOMAIN",
+                "SERVFAIL",
+                "connection timed out",
+                "no servers could be reached",
+                "not found: ",
+                "can't find",
+                "communications error",
+                "REFUSED",
+            ];
+            if failed.iter().any(|sign| text.contains(sign)) {
+                sink.line(line, reach("dns", text));
+                return;
+            }
+        }
+        let answer = lines.iter().find_map(|line| {
+            let text = line.text.trim();
+            let word = match ctx.invocation.program() {
+                "getent" => text
+                    .split_whitespace()
+                    .next()
+                    .filter(|word| is_address(word)),
+                _ if text.starts_with(';') || text.contains('#') => None,
+                _ => text
+                    .split_whitespace()
+                    .last()
+                    .filter(|word| is_address(word)),
+            };
+            word.map(|word| (line, word))
+        });
+        match answer {
+            Some((line, address)) => sink.line(line, reach("ok", address)),
+            None if lines.is_empty()
+                && (ctx.exit.is_some_and(|code| code != 0) || ctx.failed == Tri::Yes) =>
+            {
+                sink.lines(&[], reach("dns", ""));
+            }
+            None => {}
+        }
+    }
+}
+
+fn name_of(invocation: &Invocation) -> Option<&str> {
+    let skip = usize::from(invocation.program() == "getent");
+    invocation
+        .args()
+        .iter()
+        .map(|word| word.text.as_str())
+        .skip(skip)
+        .find(|word| {
+            !word.starts_with(['+', '-', '@'])
+                && !matches!(*word, "A" | "AAAA" | "MX" | "TXT" | "ANY")
+        })
+}
+
+fn is_address(word: &str) -> bool {
+    word.parse::<std::net::IpAddr>().is_ok()
+}

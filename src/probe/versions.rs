@@ -1,0 +1,167 @@
+//! Versions: `X --version`, `java -version`, `nvcc --version`, `uname -r`, `pip list`, `pip show`.
+//!
+//! `tests/fixtures/probes/versions`.
+
+use super::words::Args;
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use crate::fact::Version;
+use crate::shell::Invocation;
+
+/// Whatever is asked for its version.
+pub(super) struct Versions;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    OneLine,
+    PipList,
+    PipShow,
+    Kernel,
+}
+
+fn form(invocation: &Invocation) -> Option<Form> {
+    let words: Vec<&str> = invocation
+        .args()
+        .iter()
+        .map(|word| word.text.as_str())
+        .collect();
+    let program = invocation.program();
+    let pip = program.starts_with("pip")
+        || words.windows(2).any(|pair| pair == ["-m", "pip"])
+        || program == "uv";
+    if pip && words.iter().any(|word| matches!(*word, "list" | "freeze")) {
+        return Some(Form::PipList);
+    }
+    if pip && words.contains(&"show") {
+        return Some(Form::PipShow);
+    }
+    if program == "uname" && words == ["-r"] {
+        return Some(Form::Kernel);
+    }
+    let asks = match words.as_slice() {
+        [only] => matches!(*only, "--version" | "-V" | "version" | "-version"),
+        [] => false,
+        [first, ..] => *first == "--version",
+    };
+    (asks && !program.is_empty()).then_some(Form::OneLine)
+}
+
+/// The first word that looks like a version: `3.11.2`, `v18.4`, `17.0.15`, `2.5.5+cu118`.
+fn version_in(text: &str) -> Option<&str> {
+    text.split([' ', '"', ',', '(', ')'])
+        .map(|word| word.trim_start_matches(['v', 'V']))
+        .find(|word| {
+            word.starts_with(|c: char| c.is_ascii_digit())
+                && word.contains('.')
+                && !word.contains(['/', ':'])
+        })
+}
+
+impl Probe for Versions {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        form(invocation).is_some()
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let form = form(ctx.invocation);
+        Grammar::any(move |line: &str, nth: usize| match form {
+            Some(Form::OneLine | Form::Kernel) if nth == 0 => {
+                if version_in(line).is_some() {
+                    Fit::Likely
+                } else {
+                    Fit::Perhaps
+                }
+            }
+            Some(Form::PipShow) => {
+                if line.contains(": ") {
+                    Fit::Likely
+                } else {
+                    Fit::Perhaps
+                }
+            }
+            Some(Form::PipList) => {
+                if package(line).is_some() {
+                    Fit::Likely
+                } else {
+                    Fit::Perhaps
+                }
+            }
+            _ => Fit::Perhaps,
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let put = |line: &Shown, of: &str, version: &str, sink: &mut Sink<'_>| {
+            sink.line(
+                line,
+                Version {
+                    of: of.to_owned(),
+                    version: version.to_owned(),
+                },
+            );
+        };
+        match form(ctx.invocation) {
+            Some(Form::OneLine) => {
+                // nvcc prints its version in the fourth line.
+                let found = lines.iter().find_map(|line| {
+                    let text = line
+                        .text
+                        .split_once("release ")
+                        .map_or(line.text.as_str(), |(_, rest)| rest);
+                    version_in(text).map(|version| (line, version))
+                });
+                if let Some((line, version)) = found {
+                    put(line, ctx.invocation.program(), version, sink);
+                }
+            }
+            Some(Form::Kernel) => {
+                if let Some(line) = lines.first() {
+                    put(line, "kernel", line.text.trim(), sink);
+                }
+            }
+            Some(Form::PipList) => {
+                for line in lines {
+                    if let Some((name, version)) = package(&line.text) {
+                        put(line, name, version, sink);
+                    }
+                }
+            }
+            Some(Form::PipShow) => {
+                let mut name = Args::of(ctx.invocation, "")
+                    .texts()
+                    .last()
+                    .unwrap_or("")
+                    .to_owned();
+                for line in lines {
+                    if let Some(own) = line.text.strip_prefix("Name: ") {
+                        own.trim().clone_into(&mut name);
+                    } else if let Some(version) = line.text.strip_prefix("Version: ") {
+                        put(line, &name, version.trim(), sink);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+        // `java -version` speaks on standard error.
+        if version_in(line).is_some() {
+            Fit::Likely
+        } else {
+            Fit::Perhaps
+        }
+    }
+}
+
+/// `torch              2.2.0+cu118` or `torch==2.2.0`.
+fn package(text: &str) -> Option<(&str, &str)> {
+    if let Some(pair) = text.split_once("==") {
+        return Some(pair);
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [name, version, ..] = words.as_slice() else {
+        return None;
+    };
+    (words.len() <= 3 && version.starts_with(|c: char| c.is_ascii_digit()))
+        .then_some((name, version))
+}
