@@ -52,6 +52,8 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     /// The token to ask for. Without one, a random one is made where the address is not loopback.
     pub token: Option<String>,
+    /// The folder of a person's own playbooks.
+    pub own_playbooks: Option<PathBuf>,
     /// Host names to answer to, besides those of this machine.
     pub names: Vec<String>,
 }
@@ -140,7 +142,7 @@ impl Server {
             }
             given => given,
         };
-        let data = Data::open(&options.home)
+        let data = Data::open(&options.home, options.own_playbooks)
             .await
             .map_err(|failure| ServeError::Home(failure.what))?;
         let listen = options.listen;
@@ -184,7 +186,8 @@ impl Server {
         until: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServeError> {
         let stop = self.stop;
-        let follower = self.site.data.follow();
+        let data = self.site.data.clone();
+        let follower = data.follow();
         let answer =
             axum::serve(self.listener, router(self.site)).with_graceful_shutdown(async move {
                 until.await;
@@ -192,6 +195,7 @@ impl Server {
             });
         let ended = answer.await.map_err(ServeError::Stopped);
         follower.abort();
+        data.close().await;
         ended
     }
 }

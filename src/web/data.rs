@@ -1,11 +1,17 @@
 //! Where pages get their data: a thin seam over the store, the projections and the index.
 
-mod sample;
+mod follow;
+mod library;
+mod read;
+mod search;
+mod understand;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::broadcast;
+
+use crate::capture::home::Home;
 
 use crate::diagnosis::{Claim, Diagnosis, Severity, Status};
 use crate::event::{Exit, Stream};
@@ -13,6 +19,7 @@ use crate::fact::Observed;
 use crate::id::{CommandId, SessionId};
 use crate::probe::Span;
 use crate::shell::{Complaint, Tree};
+use crate::store::Store;
 use crate::time::Micros;
 use crate::timeline::Timeline;
 
@@ -123,10 +130,12 @@ impl ExitFilter {
 /// Which part of a session's commands.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Only those before this number.
-    pub before: Option<u32>,
-    /// Only those after this number.
+    /// Only the first so many of those that match.
+    pub until: Option<u32>,
+    /// Only those numbered after this.
     pub after: Option<u32>,
+    /// Only the one of this number.
+    pub only: Option<u32>,
     /// Only those that reached this host.
     pub host: Option<String>,
     /// Only those that ended so.
@@ -272,8 +281,8 @@ pub struct PlaybookText {
     pub text: String,
     /// What the lint says: line (from 1; 0 for the whole file), and words.
     pub lint: Vec<(usize, String)>,
-    /// Its tests: name, whether it passed, and what happened.
-    pub tests: Vec<(String, bool, String)>,
+    /// Its tests: name, whether it passed (`None`: not run), and what is expected or happened.
+    pub tests: Vec<(String, Option<bool>, String)>,
     /// Where its knowledge comes from: words, and an address that may be empty.
     pub references: Vec<(String, String)>,
 }
@@ -299,20 +308,32 @@ pub struct Change {
 /// All data of one home.
 #[derive(Debug, Clone)]
 pub struct Data {
-    sessions: Arc<Vec<sample::Sample>>,
+    home: Home,
+    store: Store,
+    own_playbooks: Option<PathBuf>,
     changes: broadcast::Sender<Change>,
+    understood: Arc<Mutex<understand::Cache>>,
 }
 
 impl Data {
-    /// Opens the data in a home.
+    /// Opens the data in a home; `own_playbooks` is the folder of a person's own playbooks.
     ///
     /// # Errors
     /// When the store cannot be opened.
-    pub async fn open(_home: &Path) -> Result<Self, Failure> {
+    pub async fn open(home: &Path, own_playbooks: Option<PathBuf>) -> Result<Self, Failure> {
+        let store = Store::open_any(home).await.map_err(Failure::from)?;
         Ok(Self {
-            sessions: Arc::new(sample::sessions()),
+            home: Home::at(home),
+            store,
+            own_playbooks,
             changes: broadcast::channel(64).0,
+            understood: Arc::default(),
         })
+    }
+
+    /// Closes the store, so that the next process has nothing to read first.
+    pub async fn close(self) {
+        self.store.close().await;
     }
 
     /// Tells of changes from now on.
@@ -320,65 +341,25 @@ impl Data {
         self.changes.subscribe()
     }
 
-    /// Sessions, newest first.
-    pub async fn sessions(&self) -> Result<Vec<SessionCard>, Failure> {
-        Ok(self.sessions.iter().map(|s| s.card.clone()).collect())
-    }
-
-    /// The session of that id, prefix, or `last`.
-    pub async fn session(&self, key: &str) -> Result<SessionCard, Failure> {
-        self.sample(key).map(|s| s.card.clone())
-    }
-
-    fn sample(&self, key: &str) -> Result<&sample::Sample, Failure> {
-        self.sessions
-            .iter()
-            .find(|s| s.card.id.to_string() == key)
-            .ok_or_else(|| Failure::no_session(key))
-    }
-
-    /// A part of a session's commands.
-    pub async fn commands(&self, id: SessionId, want: &Selection) -> Result<Slice, Failure> {
-        let session = self.sample(&id.to_string())?;
-        let rows: Vec<CommandRow> = session
-            .commands
-            .iter()
-            .map(|c| c.row.clone())
-            .filter(|row| {
-                want.before.is_none_or(|n| row.number < n)
-                    && want.after.is_none_or(|n| row.number > n)
-                    && want.host.as_ref().is_none_or(|h| *h == row.target_host)
-                    && want.exit.takes(row.exit)
-                    && want.text.as_ref().is_none_or(|t| row.line.contains(t))
-            })
-            .collect();
-        let skip = rows.len().saturating_sub(want.most);
-        Ok(Slice {
-            earlier: skip as u64,
-            matching: rows.len() as u64,
-            rows: rows.into_iter().skip(skip).collect(),
+    /// All that the page of a session needs.
+    ///
+    /// # Errors
+    /// When there is no such session, or the store does not answer.
+    pub async fn desk(&self, key: &str, want: &Selection) -> Result<Desk, Failure> {
+        let card = self.session(key).await?;
+        Ok(Desk {
+            slice: self.commands(&card, want).await?,
+            notes: self.notes(card.id).await?,
+            understanding: self.understanding(card.id).await?,
+            others: self.sessions(RECENT).await?,
+            card,
         })
     }
 
-    /// A session's notes, oldest first.
-    pub async fn notes(&self, id: SessionId) -> Result<Vec<Note>, Failure> {
-        Ok(self.sample(&id.to_string())?.notes.clone())
-    }
-
-    /// What follows from a session's commands; `None` while it takes too long to wait for.
-    pub async fn understanding(
-        &self,
-        id: SessionId,
-    ) -> Result<Option<Arc<Understanding>>, Failure> {
-        Ok(Some(self.sample(&id.to_string())?.understanding.clone()))
-    }
-
-    /// What follows from a session's commands, however long it takes.
-    pub async fn understanding_now(&self, id: SessionId) -> Result<Arc<Understanding>, Failure> {
-        Ok(self.sample(&id.to_string())?.understanding.clone())
-    }
-
     /// All that the page of a command needs.
+    ///
+    /// # Errors
+    /// When there is no such command, or the store does not answer.
     pub async fn command_desk(
         &self,
         key: &str,
@@ -389,73 +370,7 @@ impl Data {
         let understanding = self.understanding(card.id).await?;
         Ok((card, recorded, understanding))
     }
-
-    /// A command with its output.
-    pub async fn command(&self, id: SessionId, number: u32) -> Result<Recorded, Failure> {
-        self.sample(&id.to_string())?
-            .commands
-            .iter()
-            .find(|c| c.row.number == number)
-            .cloned()
-            .ok_or_else(|| Failure::no_command(&number.to_string()))
-    }
-
-    /// All that the page of a session needs.
-    pub async fn desk(&self, key: &str, want: &Selection) -> Result<Desk, Failure> {
-        let card = self.session(key).await?;
-        Ok(Desk {
-            slice: self.commands(card.id, want).await?,
-            notes: self.notes(card.id).await?,
-            understanding: self.understanding(card.id).await?,
-            others: self.sessions().await?.into_iter().take(12).collect(),
-            card,
-        })
-    }
-
-    /// Searches everything.
-    pub async fn search(&self, query: &str, _skip: usize) -> Result<Found, Failure> {
-        Ok(sample::search(&self.sessions, query))
-    }
-
-    /// All playbooks.
-    pub async fn playbooks(&self) -> Result<Vec<PlaybookCard>, Failure> {
-        Ok(vec![sample::playbook().card])
-    }
-
-    /// A playbook.
-    pub async fn playbook(&self, id: &str) -> Result<PlaybookText, Failure> {
-        let playbook = sample::playbook();
-        if playbook.card.id == id {
-            Ok(playbook)
-        } else {
-            Err(Failure::not_found("playbook", id))
-        }
-    }
-
-    /// The postmortem of a session, as Markdown: the saved one, else a draft.
-    pub async fn postmortem(&self, key: &str) -> Result<(SessionCard, String), Failure> {
-        let card = self.session(key).await?;
-        let text = format!("# {}\n\nA draft.\n", card.title);
-        Ok((card, text))
-    }
-
-    /// Watches the home and tells of changes, until it is aborted.
-    pub fn follow(&self) -> tokio::task::JoinHandle<()> {
-        tokio::spawn(std::future::pending())
-    }
-
-    /// Takes a judgement on a finding down.
-    pub async fn judge(
-        &self,
-        _key: &str,
-        _finding: &str,
-        _judgement: Judgement,
-    ) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Writes a note down.
-    pub async fn add_note(&self, _key: &str, _text: String) -> Result<(), Failure> {
-        Ok(())
-    }
 }
+
+/// Sessions beside a timeline.
+const RECENT: u32 = 12;

@@ -4,6 +4,8 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
+use crate::store::StoreError;
+
 use super::page::{Frame, html};
 
 /// Why a page cannot be shown.
@@ -69,6 +71,21 @@ impl Failure {
             status: StatusCode::BAD_REQUEST,
             what: what.to_owned(),
             hint: hint.to_owned(),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { what, text } => Self::not_found(what, &text),
+            StoreError::Empty { what } => Self::not_found(what, "last"),
+            error @ StoreError::Ambiguous { .. } => Self {
+                status: StatusCode::NOT_FOUND,
+                what: format!("{error}."),
+                hint: "Use a longer part of the id.".to_owned(),
+            },
+            error => Self::broken("The record does not answer", &error),
         }
     }
 }

@@ -6,6 +6,7 @@ use askama::Template;
 
 use crate::diagnosis::{
     Diagnosis, Evidence, Finding, Hypothesis, LaunchView, Scope, Severity, Status, Suggestion,
+    kinds, words as said,
 };
 use crate::id::SessionId;
 use crate::shell::Tri;
@@ -220,7 +221,7 @@ impl Know {
 }
 
 fn is_standing(finding: &Finding) -> bool {
-    !words::is_healthy(&finding.kind)
+    !kinds::harmless(&finding.kind)
         && !matches!(finding.status, Status::Resolved | Status::Dismissed)
         && finding.severity > Severity::Info
 }
@@ -234,7 +235,7 @@ pub fn finding(base: &str, finding: &Finding) -> FindingView {
     FindingView {
         id: finding.id.to_string(),
         sign: words::sign(finding),
-        severity: words::severity(finding.severity),
+        severity: said::severity(finding.severity),
         status: words::status(finding.status),
         judged: finding.status != Status::Open,
         title: plain(&finding.title),
@@ -293,7 +294,7 @@ fn hypothesis(base: &str, hypothesis: &Hypothesis) -> HypothesisView {
         word: if hypothesis.refuted {
             "ruled out"
         } else {
-            words::belief(hypothesis.probability)
+            said::belief(hypothesis.probability)
         },
         bar: words::bar(if hypothesis.refuted {
             0.0

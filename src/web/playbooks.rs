@@ -62,7 +62,8 @@ struct LintView {
 
 struct TestView {
     name: String,
-    passed: bool,
+    class: &'static str,
+    mark: &'static str,
     words: String,
 }
 
@@ -100,7 +101,8 @@ pub(super) async fn show(
 ) -> Result<Response, Failure> {
     let known = site.data.playbook(&id).await?;
     let wrong: Vec<usize> = known.lint.iter().map(|(line, _)| *line).collect();
-    let passed = known.tests.iter().filter(|(_, passed, _)| *passed).count();
+    let ran = known.tests.iter().filter_map(|(_, passed, _)| *passed);
+    let passed = ran.filter(|passed| *passed).count();
     let lines = known
         .text
         .lines()
@@ -124,21 +126,33 @@ pub(super) async fn show(
                 text: text.clone(),
             })
             .collect(),
-        passed: format!(
-            "{passed} of {} pass",
-            words::counted(known.tests.len() as u64, "test")
-        ),
-        tests: known
-            .tests
-            .into_iter()
-            .map(|(name, passed, words)| TestView {
-                name,
-                passed,
-                words,
-            })
-            .collect(),
+        passed: summary(&known.tests, passed),
+        tests: known.tests.into_iter().map(test).collect(),
         references: known.references.into_iter().map(reference).collect(),
     }))
+}
+
+fn summary(tests: &[(String, Option<bool>, String)], passed: usize) -> String {
+    let all = words::counted(tests.len() as u64, "test");
+    if tests.iter().all(|(_, passed, _)| passed.is_none()) {
+        format!("{all}: rec playbook test runs them")
+    } else {
+        format!("{passed} of {all} pass")
+    }
+}
+
+fn test((name, passed, words): (String, Option<bool>, String)) -> TestView {
+    let (class, mark) = match passed {
+        Some(true) => ("good", "✓"),
+        Some(false) => ("bad", "✗"),
+        None => ("calm", "·"),
+    };
+    TestView {
+        name,
+        class,
+        mark,
+        words,
+    }
 }
 
 fn reference((words, href): (String, String)) -> ReferenceView {
@@ -156,7 +170,7 @@ fn view(card: &PlaybookCard) -> PlaybookView {
         id: card.id.clone(),
         title: card.title.clone(),
         kind: card.kind.clone(),
-        severity: words::severity(card.severity),
+        severity: crate::diagnosis::words::severity(card.severity),
         tests: words::counted(card.tests, "test"),
         problems: card.problems,
         own: card.own,

@@ -69,8 +69,8 @@ pub(super) struct Wanted {
     exit: String,
     /// Only lines with this text.
     q: String,
-    /// Only commands before this number.
-    before: Option<u32>,
+    /// Only the first so many.
+    until: Option<u32>,
     /// Only commands after this number.
     after: Option<u32>,
     /// Only this command.
@@ -81,8 +81,9 @@ impl Wanted {
     fn selection(&self) -> Selection {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         Selection {
-            before: self.before.or(self.only.map(|n| n.saturating_add(1))),
-            after: self.after.or(self.only.map(|n| n.saturating_sub(1))),
+            until: self.until,
+            after: self.after,
+            only: self.only,
             host: text(&self.host),
             exit: match self.exit.as_str() {
                 "good" => ExitFilter::Good,
@@ -163,7 +164,6 @@ fn part(desk: &Desk, wanted: &Wanted) -> Part {
     let base = format!("/s/{}", desk.card.id);
     let slice = &desk.slice;
     let query = wanted.query();
-    let first = slice.rows.first().map(|row| row.number);
     // Notes between filtered commands would stand without what they speak of.
     let notes: &[_] = match wanted {
         Wanted { only: Some(_), .. } => &[],
@@ -173,11 +173,11 @@ fn part(desk: &Desk, wanted: &Wanted) -> Part {
     };
     Part {
         items: rows::build(&desk.card, slice, notes, desk.understanding.as_deref()),
-        earlier: first.filter(|_| slice.earlier > 0).map(|first| Link {
-            href: format!("{base}{query}before={first}#timeline"),
+        earlier: (slice.earlier > 0 && wanted.after.is_none()).then(|| Link {
+            href: format!("{base}{query}until={}#timeline", slice.earlier),
             words: words::counted(slice.earlier, "earlier command"),
         }),
-        newer: wanted.before.map(|_| Link {
+        newer: wanted.until.map(|_| Link {
             href: format!("{base}{}#timeline", query.trim_end_matches(['?', '&'])),
             words: "Back to the newest".to_owned(),
         }),

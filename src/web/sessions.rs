@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 
-use crate::diagnosis::Severity;
+use crate::diagnosis::{Severity, kinds};
 
 use super::Site;
 use super::data::{FindingBrief, SessionCard};
@@ -59,9 +59,12 @@ pub struct BriefView {
     pub status: &'static str,
 }
 
+/// Sessions in the list.
+const LISTED: u32 = 300;
+
 /// `GET /`
 pub(super) async fn show(State(site): State<Site>) -> Result<Response, Failure> {
-    let cards = site.data.sessions().await?;
+    let cards = site.data.sessions(LISTED).await?;
     Ok(html(&SessionsPage {
         frame: Frame::new("Sessions", "sessions"),
         total: words::counted(cards.len() as u64, "session"),
@@ -76,7 +79,7 @@ pub fn view(card: &SessionCard, current: &str) -> SessionView {
     let findings: Vec<&FindingBrief> = card
         .findings
         .iter()
-        .filter(|finding| finding.severity > Severity::Info || words::is_healthy(&finding.kind))
+        .filter(|finding| finding.severity > Severity::Info || kinds::harmless(&finding.kind))
         .collect();
     let sign = |f: &FindingBrief| words::sign_of(&f.kind, f.claim, f.severity, f.status);
     let href = format!("/s/{}", card.id);

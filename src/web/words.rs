@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::diagnosis::{Claim, Finding, Severity, Status};
+use crate::diagnosis::{Claim, Finding, Severity, Status, kinds, words};
 use crate::event::Exit;
 use crate::time::{Micros, human_duration};
 
@@ -176,16 +176,6 @@ pub fn exit(exit: Exit) -> ExitView {
     }
 }
 
-/// A belief in words.
-pub fn belief(probability: f64) -> &'static str {
-    match probability {
-        p if p >= 0.8 => "very likely",
-        p if p >= 0.5 => "likely",
-        p if p >= 0.2 => "possible",
-        _ => "unlikely",
-    }
-}
-
 /// The class of a bar, in twentieths of its full length: `b0` … `b20`.
 pub fn bar(share: f64) -> &'static str {
     const BARS: [&str; 21] = [
@@ -214,12 +204,6 @@ pub struct Sign {
     pub class: &'static str,
 }
 
-/// A kind that says something alarming is fine.
-pub fn is_healthy(kind: &str) -> bool {
-    kind.split('.')
-        .any(|part| part.contains("healthy") || part.contains("benign"))
-}
-
 /// The sign of a finding.
 pub fn sign(finding: &Finding) -> Sign {
     sign_of(
@@ -232,31 +216,21 @@ pub fn sign(finding: &Finding) -> Sign {
 
 /// The sign of a finding of that kind, claim, severity and status.
 pub fn sign_of(kind: &str, claim: Claim, severity: Severity, status: Status) -> Sign {
+    let is_fine = kinds::harmless(kind);
     let (mark, word) = match claim {
-        _ if is_healthy(kind) => ("✓", "healthy"),
-        Claim::Established => ("●", "established"),
-        Claim::Suspected => ("◐", "suspected"),
-        Claim::Observed => ("○", "observed"),
+        _ if is_fine => (words::HEALTHY_MARK, "healthy"),
+        Claim::Established => (words::claim_mark(claim), "established"),
+        Claim::Suspected => (words::claim_mark(claim), "suspected"),
+        Claim::Observed => (words::claim_mark(claim), "observed"),
     };
     let class = match (status, severity) {
-        _ if is_healthy(kind) => "good",
+        _ if is_fine => "good",
         (Status::Resolved | Status::Dismissed, _) => "calm",
         (_, Severity::Critical | Severity::High) => "bad",
         (_, Severity::Medium) => "warn",
         (_, Severity::Low | Severity::Info) => "calm",
     };
     Sign { mark, word, class }
-}
-
-/// The word for a severity.
-pub fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Info => "info",
-        Severity::Low => "low",
-        Severity::Medium => "medium",
-        Severity::High => "high",
-        Severity::Critical => "critical",
-    }
 }
 
 /// The word for where a finding stands; empty while it is simply open.
@@ -300,9 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn belief_is_told_in_words_and_steps() {
-        assert_eq!(belief(0.97), "very likely");
-        assert_eq!(belief(0.05), "unlikely");
+    fn a_bar_grows_in_twentieths() {
         assert_eq!((bar(0.0), bar(0.51), bar(1.0)), ("b0", "b10", "b20"));
         assert_eq!(bar(f64::NAN), "b0");
     }

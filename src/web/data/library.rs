@@ -1,0 +1,177 @@
+//! Playbooks: the shipped ones and a person's own.
+
+use std::path::Path;
+
+use crate::diagnosis::Severity;
+use crate::playbook::{self, Expect, Fault, Playbook, TestCase};
+
+use super::{Data, PlaybookCard, PlaybookText};
+use crate::web::failure::Failure;
+
+/// A file of a person's own, read or refused.
+struct Own {
+    name: String,
+    text: String,
+    read: Result<Playbook, Vec<Fault>>,
+}
+
+impl Data {
+    /// The playbooks that read: one of a person's own stands in place of a shipped one of its id.
+    pub(super) fn all_playbooks(&self) -> Vec<Playbook> {
+        let mut all = playbook::shipped().to_vec();
+        for own in self.own_files().into_iter().filter_map(|own| own.read.ok()) {
+            all.retain(|shipped| shipped.id != own.id);
+            all.push(own);
+        }
+        all
+    }
+
+    fn own_files(&self) -> Vec<Own> {
+        let folder = self.own_playbooks.as_deref();
+        let mut files = folder.map(files_in).unwrap_or_default();
+        files.sort();
+        files
+            .into_iter()
+            .map(|(name, text)| Own {
+                read: playbook::load(&name, &text),
+                name,
+                text,
+            })
+            .collect()
+    }
+
+    /// All playbooks, those that do not read among them.
+    ///
+    /// # Errors
+    /// Never today; the shape is that of its neighbours.
+    pub async fn playbooks(&self) -> Result<Vec<PlaybookCard>, Failure> {
+        let own = self.own_files();
+        let replaced = |id: &str| {
+            own.iter()
+                .any(|own| own.read.as_ref().is_ok_and(|own| own.id == id))
+        };
+        let shipped = playbook::shipped().iter();
+        let mut cards: Vec<PlaybookCard> = shipped
+            .filter(|shipped| !replaced(&shipped.id))
+            .map(|shipped| card(shipped, false))
+            .collect();
+        cards.extend(own.iter().map(own_card));
+        cards.sort_by(|one, other| (&one.kind, &one.id).cmp(&(&other.kind, &other.id)));
+        Ok(cards)
+    }
+
+    /// A playbook.
+    ///
+    /// # Errors
+    /// When there is none of that id.
+    pub async fn playbook(&self, id: &str) -> Result<PlaybookText, Failure> {
+        for own in self.own_files() {
+            let card = own_card(&own);
+            if card.id == id {
+                let faults = own.read.as_ref().err().cloned().unwrap_or_default();
+                return Ok(PlaybookText {
+                    lint: faults.iter().map(complaint).collect(),
+                    tests: own.read.iter().flat_map(|p| tests(&p.tests)).collect(),
+                    references: own.read.iter().flat_map(references).collect(),
+                    text: own.text,
+                    card,
+                });
+            }
+        }
+        let shipped = playbook::shipped().iter().find(|known| known.id == id);
+        let shipped = shipped.ok_or_else(|| Failure::not_found("playbook", id))?;
+        Ok(PlaybookText {
+            card: card(shipped, false),
+            text: shipped.text.clone(),
+            lint: Vec::new(),
+            tests: tests(&shipped.tests),
+            references: references(shipped),
+        })
+    }
+}
+
+fn files_in(folder: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            matches!(extension, Some("yaml" | "yml"))
+        })
+        .filter_map(|path| {
+            let text = std::fs::read_to_string(&path).ok()?;
+            Some((path.display().to_string(), text))
+        })
+        .collect()
+}
+
+/// A `title:` or `id:` of a text, for playbooks that do not read.
+fn key(text: &str, key: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let value = line.strip_prefix(':')?.trim().trim_matches(['"', '\'']);
+    Some(value.to_owned()).filter(|value| !value.is_empty())
+}
+
+fn own_card(own: &Own) -> PlaybookCard {
+    match &own.read {
+        Ok(playbook) => card(playbook, true),
+        Err(faults) => PlaybookCard {
+            id: key(&own.text, "id").unwrap_or_else(|| own.name.clone()),
+            title: key(&own.text, "title").unwrap_or_else(|| "It does not read".to_owned()),
+            kind: key(&own.text, "kind").unwrap_or_default(),
+            severity: Severity::Info,
+            version: 0,
+            own: true,
+            tests: 0,
+            problems: faults.len().max(1) as u64,
+        },
+    }
+}
+
+fn card(playbook: &Playbook, own: bool) -> PlaybookCard {
+    PlaybookCard {
+        id: playbook.id.clone(),
+        title: key(&playbook.text, "title").unwrap_or_else(|| playbook.id.replace('-', " ")),
+        kind: playbook.kind.clone(),
+        severity: playbook.severity,
+        version: playbook.version,
+        own,
+        tests: playbook.tests.len() as u64,
+        problems: 0,
+    }
+}
+
+fn complaint(fault: &Fault) -> (usize, String) {
+    let hint = fault.hint.as_ref().map(|hint| format!(" ({hint})"));
+    (
+        fault.line,
+        format!("{}{}", fault.message, hint.unwrap_or_default()),
+    )
+}
+
+fn tests(tests: &[TestCase]) -> Vec<(String, Option<bool>, String)> {
+    tests
+        .iter()
+        .map(|test| {
+            let expected = match test.expect {
+                Expect::Fires => "must fire",
+                Expect::Silent if test.healthy => "healthy: must stay silent",
+                Expect::Silent => "must stay silent",
+                Expect::Resolved => "must fire and be over",
+            };
+            (test.name.clone(), None, expected.to_owned())
+        })
+        .collect()
+}
+
+fn references(playbook: &Playbook) -> Vec<(String, String)> {
+    let references = playbook.references.iter();
+    references
+        .map(|reference| {
+            let words = [&reference.what, &reference.version, &reference.provenance];
+            let words: Vec<&str> = words.into_iter().map(String::as_str).collect();
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            (words.join(" · "), reference.url.clone().unwrap_or_default())
+        })
+        .collect()
+}

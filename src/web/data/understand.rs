@@ -1,0 +1,147 @@
+//! What follows from a session's commands, worked out once for each state of the record.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+use crate::id::SessionId;
+use crate::projection::{self, judge, postmortem};
+use crate::store::Diagnosed;
+use crate::time::Micros;
+
+use super::{Data, SessionCard, Understanding};
+use crate::web::failure::Failure;
+
+/// How long a page waits before it is sent without.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Sessions that are kept in memory.
+const KEPT: usize = 8;
+/// How long a live session's diagnosis holds: silence grows while nothing happens.
+const HOLDS_US: i64 = 15_000_000;
+
+/// A session understood, or being so.
+type Cell = Arc<OnceCell<Arc<Understanding>>>;
+
+/// Sessions understood, by the newest event they know.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    known: HashMap<SessionId, (i64, Micros, Cell)>,
+}
+
+impl Cache {
+    fn cell(&mut self, id: SessionId, seq: i64, now: Micros) -> Cell {
+        if let Some((known, since, cell)) = self.known.get(&id)
+            && *known == seq
+            && now.0 - since.0 < HOLDS_US
+        {
+            return cell.clone();
+        }
+        if self.known.len() >= KEPT {
+            let oldest = self.known.iter().min_by_key(|(_, (_, since, _))| *since);
+            if let Some(oldest) = oldest.map(|(id, _)| *id) {
+                self.known.remove(&oldest);
+            }
+        }
+        let cell = Cell::default();
+        self.known.insert(id, (seq, now, cell.clone()));
+        cell
+    }
+}
+
+impl Data {
+    /// What follows from a session's commands; `None` while it takes too long to wait for.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn understanding(
+        &self,
+        id: SessionId,
+    ) -> Result<Option<Arc<Understanding>>, Failure> {
+        // On a task of its own, so that what is begun is not lost with the page that asked.
+        let data = self.clone();
+        let task = tokio::spawn(async move { data.understanding_now(id).await });
+        match tokio::time::timeout(PATIENCE, task).await {
+            Err(_) => Ok(None),
+            Ok(Ok(understanding)) => understanding.map(Some),
+            Ok(Err(error)) => Err(Failure::broken("This session cannot be diagnosed", &error)),
+        }
+    }
+
+    /// What follows from a session's commands, however long it takes.
+    ///
+    /// # Errors
+    /// When there is no such session, or the store does not answer.
+    pub async fn understanding_now(&self, id: SessionId) -> Result<Arc<Understanding>, Failure> {
+        let row = self.store.session_row(id).await?;
+        let seq = row.map_or(0, |row| row.last_seq);
+        let cell = match self.understood.lock() {
+            Ok(mut cache) => cache.cell(id, seq, Micros::now()),
+            Err(_) => Cell::default(),
+        };
+        let data = self.clone();
+        let known = cell.get_or_try_init(|| async move {
+            // Shell, probes and playbooks keep a core busy: not one that answers requests.
+            let runtime = tokio::runtime::Handle::current();
+            tokio::task::spawn_blocking(move || runtime.block_on(data.understand(id, seq)))
+                .await
+                .map_err(|error| Failure::broken("This session cannot be diagnosed", &error))?
+        });
+        known.await.cloned()
+    }
+
+    async fn understand(&self, id: SessionId, seq: i64) -> Result<Arc<Understanding>, Failure> {
+        let view = projection::session(&self.store, id).await?;
+        let now = Micros::now();
+        let playbooks = self.all_playbooks();
+        let diagnosis = judge::diagnose(&self.store, &view, &playbooks, now).await?;
+        if !self.store.is_read_only() {
+            let holds_for = Diagnosed {
+                seq,
+                stamp: self.stamp(),
+            };
+            // For lists only: without it they show an older diagnosis.
+            let saved = self
+                .store
+                .save_findings(id, &holds_for, &diagnosis.findings);
+            let _ = saved.await;
+        }
+        Ok(Arc::new(Understanding {
+            timeline: judge::timeline(&view, now),
+            diagnosis,
+        }))
+    }
+
+    /// What a diagnosis depends on besides the record.
+    fn stamp(&self) -> String {
+        format!("web {}", projection::facts::READER)
+    }
+
+    /// Diagnoses sessions that never were, newest first, so that lists can show what was found.
+    pub(super) async fn diagnose_the_new(&self, most: u32) {
+        let Ok(cards) = self.sessions(most).await else {
+            return;
+        };
+        for card in cards {
+            if let Ok(None) = self.store.diagnosed(card.id).await {
+                let _ = self.understanding_now(card.id).await;
+            }
+        }
+    }
+
+    /// The postmortem of a session, as Markdown: the one saved last, else a draft.
+    ///
+    /// # Errors
+    /// When there is no such session, or the store does not answer.
+    pub async fn postmortem(&self, key: &str) -> Result<(SessionCard, String), Failure> {
+        let card = self.session(key).await?;
+        let view = projection::session(&self.store, card.id).await?;
+        let saved = view.notes.iter().rev().find(|note| note.postmortem);
+        if let Some(text) = saved.and_then(|note| note.text.clone()) {
+            return Ok((card, text));
+        }
+        let understanding = self.understanding_now(card.id).await?;
+        Ok((card, postmortem::draft(&view, &understanding.diagnosis)))
+    }
+}
