@@ -7,7 +7,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::shell::{HopKind, Invocation, Tree};
-use crate::time::human_duration;
 
 use super::Site;
 use super::data::{Recorded, Understanding};
@@ -160,7 +159,7 @@ fn opened_view(recorded: &Recorded, session: &str, relative: bool, whole: bool) 
         shown: plain(row.line.trim_end()),
         exit: words::exit(row.exit),
         at: Stamp::of(row.at, relative),
-        took: row.took_s.map(human_duration).unwrap_or_default(),
+        took: words::took(row.took_s),
         output: output::view(recorded, &base, limits),
         running: matches!(row.exit, crate::event::Exit::Running),
         whole,

@@ -281,8 +281,8 @@ pub struct PlaybookText {
     pub text: String,
     /// What the lint says: line (from 1; 0 for the whole file), and words.
     pub lint: Vec<(usize, String)>,
-    /// Its tests: name, whether it passed (`None`: not run), and what is expected or happened.
-    pub tests: Vec<(String, Option<bool>, String)>,
+    /// Its tests: name, whether it passed, and what came of it.
+    pub tests: Vec<(String, bool, String)>,
     /// Where its knowledge comes from: words, and an address that may be empty.
     pub references: Vec<(String, String)>,
 }

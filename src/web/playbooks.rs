@@ -101,8 +101,8 @@ pub(super) async fn show(
 ) -> Result<Response, Failure> {
     let known = site.data.playbook(&id).await?;
     let wrong: Vec<usize> = known.lint.iter().map(|(line, _)| *line).collect();
-    let ran = known.tests.iter().filter_map(|(_, passed, _)| *passed);
-    let passed = ran.filter(|passed| *passed).count();
+    let passed = known.tests.iter().filter(|(_, passed, _)| *passed).count();
+    let all = words::counted(known.tests.len() as u64, "test");
     let lines = known
         .text
         .lines()
@@ -126,31 +126,17 @@ pub(super) async fn show(
                 text: text.clone(),
             })
             .collect(),
-        passed: summary(&known.tests, passed),
+        passed: format!("{passed} of {all} passed"),
         tests: known.tests.into_iter().map(test).collect(),
         references: known.references.into_iter().map(reference).collect(),
     }))
 }
 
-fn summary(tests: &[(String, Option<bool>, String)], passed: usize) -> String {
-    let all = words::counted(tests.len() as u64, "test");
-    if tests.iter().all(|(_, passed, _)| passed.is_none()) {
-        format!("{all}: rec playbook test runs them")
-    } else {
-        format!("{passed} of {all} pass")
-    }
-}
-
-fn test((name, passed, words): (String, Option<bool>, String)) -> TestView {
-    let (class, mark) = match passed {
-        Some(true) => ("good", "✓"),
-        Some(false) => ("bad", "✗"),
-        None => ("calm", "·"),
-    };
+fn test((name, passed, words): (String, bool, String)) -> TestView {
     TestView {
         name,
-        class,
-        mark,
+        class: if passed { "good" } else { "bad" },
+        mark: if passed { "✓" } else { "✗" },
         words,
     }
 }

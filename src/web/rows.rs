@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::event::Exit;
 use crate::fact::{Fact, LaunchState};
 use crate::shell::Tri;
-use crate::time::human_duration;
 use crate::timeline::{Command, Timeline};
 
 use super::data::{CommandRow, Note, SessionCard, Slice, Understanding};
@@ -266,7 +265,7 @@ impl<'a> Builder<'a> {
             hop: plain(hop),
             line: plain(inner),
             exit: words::exit(row.exit),
-            took: row.took_s.map(human_duration).unwrap_or_default(),
+            took: words::took(row.took_s),
             silent: row.bytes == 0,
             running: matches!(row.exit, Exit::Running | Exit::Stopped(_)),
             lanes: self.lanes.get(&row.number).cloned().unwrap_or_default(),

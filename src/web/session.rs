@@ -124,7 +124,11 @@ pub(super) async fn show(
     Ok(html(&SessionPage {
         frame: Frame::new(&card.title, "sessions"),
         title: plain(&card.title),
-        started: Stamp::day_and_time(card.started, card.relative),
+        started: if card.relative {
+            Stamp::of_session(card)
+        } else {
+            Stamp::day_and_time(card.started, false)
+        },
         ended: card.ended,
         summary: words::counted(card.commands, "command"),
         hosts: card.hosts.clone(),

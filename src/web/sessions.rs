@@ -28,9 +28,7 @@ pub struct SessionView {
     pub href: String,
     /// Its title.
     pub title: Markup,
-    /// Its beginning.
-    pub started: Stamp,
-    /// Its last event.
+    /// When it was.
     pub last: Stamp,
     /// Its commands, in words.
     pub commands: String,
@@ -87,8 +85,7 @@ pub fn view(card: &SessionCard, current: &str) -> SessionView {
         current: href == current,
         href,
         title: plain(&words::shorten(&card.title, 120)),
-        started: Stamp::day_and_time(card.started, card.relative),
-        last: Stamp::day_and_time(card.last, card.relative),
+        last: Stamp::of_session(card),
         commands: words::counted(card.commands, "command"),
         hosts: card.hosts.iter().take(HOSTS).cloned().collect(),
         more_hosts: card.hosts.len().saturating_sub(HOSTS),

@@ -6,6 +6,8 @@ use crate::diagnosis::{Claim, Finding, Severity, Status, kinds, words};
 use crate::event::Exit;
 use crate::time::{Micros, human_duration};
 
+use super::data::SessionCard;
+
 /// A time, ready for a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stamp {
@@ -33,12 +35,25 @@ impl Stamp {
         Self::formatted(at, "%H:%M:%S")
     }
 
-    /// Day and time of day: `Mon 30 Nov, 11:02`.
+    /// Day and time of day: `Mon 30 Nov 2026, 11:02`.
     pub fn day_and_time(at: Micros, relative: bool) -> Self {
         if relative {
             return Self::of(at, true);
         }
         Self::formatted(at, "%a %-d %b %Y, %H:%M")
+    }
+
+    /// When a session was: its last event's day and time, or how long it is where no date is known.
+    pub fn of_session(card: &SessionCard) -> Self {
+        if card.relative {
+            let span = human_duration(card.last.seconds_since(card.started));
+            return Self {
+                text: format!("over {span}"),
+                full: "the recording names no date".to_owned(),
+                ..Self::default()
+            };
+        }
+        Self::day_and_time(card.last, false)
     }
 
     fn formatted(at: Micros, pattern: &str) -> Self {
@@ -55,6 +70,15 @@ impl Stamp {
             iso: at.rfc3339(),
             day: local.strftime("%A %-d %B %Y").to_string(),
         }
+    }
+}
+
+/// How long a command ran; empty where that is unknown.
+pub fn took(seconds: Option<f64>) -> String {
+    match seconds {
+        None => String::new(),
+        Some(seconds) if seconds < 0.0995 => format!("{:.0} ms", (seconds * 1e3).max(0.0)),
+        Some(seconds) => human_duration(seconds),
     }
 }
 
@@ -245,11 +269,16 @@ pub fn status(status: Status) -> &'static str {
 
 /// Shortens a text in its middle to that many characters, on one line.
 pub fn shorten(text: &str, most: usize) -> String {
-    let one_line: String = text
-        .chars()
-        .map(|c| if c == '\n' { '⏎' } else { c })
-        .take(most.saturating_mul(40))
-        .collect();
+    let mut one_line = String::new();
+    for line in text.split('\n').map(str::trim_end) {
+        if one_line.len() > most.saturating_mul(40) {
+            break;
+        }
+        if !one_line.is_empty() && !line.is_empty() {
+            one_line.push_str(" ⏎ ");
+        }
+        one_line.push_str(line);
+    }
     let length = one_line.chars().count();
     if length <= most {
         return one_line;
@@ -285,7 +314,7 @@ mod tests {
         let short = shorten(&text, 60);
         assert!(short.starts_with("ssh host") && short.ends_with("tail"));
         assert!(short.chars().count() <= 60);
-        assert_eq!(shorten("a\nb", 10), "a⏎b");
+        assert_eq!(shorten("a\n\nb", 10), "a ⏎ b");
     }
 
     #[test]

@@ -11,3 +11,4 @@ mod import;
 mod layers;
 mod search;
 mod store;
+mod web;

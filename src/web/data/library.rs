@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::diagnosis::Severity;
-use crate::playbook::{self, Expect, Fault, Playbook, TestCase};
+use crate::playbook::{self, Fault, Playbook, lint, testing};
 
 use super::{Data, PlaybookCard, PlaybookText};
 use crate::web::failure::Failure;
@@ -60,33 +60,52 @@ impl Data {
         Ok(cards)
     }
 
-    /// A playbook.
+    /// A playbook, its tests run.
     ///
     /// # Errors
     /// When there is none of that id.
     pub async fn playbook(&self, id: &str) -> Result<PlaybookText, Failure> {
-        for own in self.own_files() {
-            let card = own_card(&own);
-            if card.id == id {
-                let faults = own.read.as_ref().err().cloned().unwrap_or_default();
-                return Ok(PlaybookText {
+        let (data, id) = (self.clone(), id.to_owned());
+        // Tests read output and match every playbook: work for a thread of its own.
+        tokio::task::spawn_blocking(move || data.playbook_now(&id))
+            .await
+            .map_err(|error| Failure::broken("This playbook cannot be tested", &error))?
+    }
+
+    fn playbook_now(&self, id: &str) -> Result<PlaybookText, Failure> {
+        let own = self.own_files().into_iter();
+        if let Some((card, own)) = own
+            .map(|own| (own_card(&own), own))
+            .find(|(card, _)| card.id == id)
+        {
+            return Ok(match own.read {
+                Ok(playbook) => self.told(&playbook, card),
+                Err(faults) => PlaybookText {
                     lint: faults.iter().map(complaint).collect(),
-                    tests: own.read.iter().flat_map(|p| tests(&p.tests)).collect(),
-                    references: own.read.iter().flat_map(references).collect(),
+                    tests: Vec::new(),
+                    references: Vec::new(),
                     text: own.text,
                     card,
-                });
-            }
+                },
+            });
         }
         let shipped = playbook::shipped().iter().find(|known| known.id == id);
         let shipped = shipped.ok_or_else(|| Failure::not_found("playbook", id))?;
-        Ok(PlaybookText {
-            card: card(shipped, false),
-            text: shipped.text.clone(),
-            lint: Vec::new(),
-            tests: tests(&shipped.tests),
-            references: references(shipped),
-        })
+        Ok(self.told(shipped, card(shipped, false)))
+    }
+
+    fn told(&self, playbook: &Playbook, card: PlaybookCard) -> PlaybookText {
+        let tests = testing::run_tests(playbook, &self.all_playbooks());
+        PlaybookText {
+            text: playbook.text.clone(),
+            lint: lint::lint(playbook).iter().map(complaint).collect(),
+            tests: tests
+                .into_iter()
+                .map(|test| (test.name, test.passed, test.message))
+                .collect(),
+            references: references(playbook),
+            card,
+        }
     }
 }
 
@@ -137,7 +156,7 @@ fn card(playbook: &Playbook, own: bool) -> PlaybookCard {
         version: playbook.version,
         own,
         tests: playbook.tests.len() as u64,
-        problems: 0,
+        problems: lint::lint(playbook).len() as u64,
     }
 }
 
@@ -147,21 +166,6 @@ fn complaint(fault: &Fault) -> (usize, String) {
         fault.line,
         format!("{}{}", fault.message, hint.unwrap_or_default()),
     )
-}
-
-fn tests(tests: &[TestCase]) -> Vec<(String, Option<bool>, String)> {
-    tests
-        .iter()
-        .map(|test| {
-            let expected = match test.expect {
-                Expect::Fires => "must fire",
-                Expect::Silent if test.healthy => "healthy: must stay silent",
-                Expect::Silent => "must stay silent",
-                Expect::Resolved => "must fire and be over",
-            };
-            (test.name.clone(), None, expected.to_owned())
-        })
-        .collect()
 }
 
 fn references(playbook: &Playbook) -> Vec<(String, String)> {
