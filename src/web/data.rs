@@ -17,6 +17,7 @@ use crate::diagnosis::{Claim, Diagnosis, Severity, Status};
 use crate::event::{Exit, Stream};
 use crate::fact::Observed;
 use crate::id::{CommandId, SessionId};
+use crate::index::Index;
 use crate::probe::Span;
 use crate::shell::{Complaint, Tree};
 use crate::store::Store;
@@ -220,8 +221,10 @@ pub struct Hit {
     pub session: SessionId,
     /// The session's title.
     pub title: String,
-    /// The command's number.
-    pub number: u32,
+    /// What it is: `command`, `output`, `note`, `postmortem`, `finding`.
+    pub kind: String,
+    /// The command's number; none for a note or a finding.
+    pub number: Option<u32>,
     /// When it began.
     pub at: Micros,
     /// Times in the session are relative.
@@ -231,7 +234,7 @@ pub struct Hit {
     /// The command's line.
     pub line: String,
     /// How it ended.
-    pub exit: Exit,
+    pub exit: Option<Exit>,
     /// The stream the snippet is from; `None` for the line itself.
     pub stream: Option<Stream>,
     /// Where the snippet lies in its stream, in bytes.
@@ -313,6 +316,7 @@ pub struct Data {
     own_playbooks: Option<PathBuf>,
     changes: broadcast::Sender<Change>,
     understood: Arc<Mutex<understand::Cache>>,
+    index: Arc<tokio::sync::Mutex<Option<Index>>>,
 }
 
 impl Data {
@@ -328,6 +332,7 @@ impl Data {
             own_playbooks,
             changes: broadcast::channel(64).0,
             understood: Arc::default(),
+            index: Arc::default(),
         })
     }
 

@@ -36,11 +36,11 @@ struct Group {
 
 struct HitView {
     href: String,
-    number: u32,
+    number: String,
     at: Stamp,
     host: String,
     line: Markup,
-    exit: ExitView,
+    exit: Option<ExitView>,
     stream: &'static str,
     snippet: Markup,
 }
@@ -120,17 +120,23 @@ fn groups(found: &Found, query: &str) -> Vec<Group> {
 
 fn hit_view(hit: &Hit, session: &str, terms: &[String]) -> HitView {
     let stream = hit.stream.map_or("", crate::event::Stream::name);
+    let at = hit
+        .number
+        .map_or_else(String::new, |number| format!("/{number}"));
+    let query = if stream.is_empty() {
+        String::new()
+    } else {
+        format!("?at={stream}:{}", hit.from)
+    };
     HitView {
-        href: if stream.is_empty() {
-            format!("{session}/{}", hit.number)
-        } else {
-            format!("{session}/{}?at={stream}:{}", hit.number, hit.from)
-        },
-        number: hit.number,
+        href: format!("{session}{at}{query}"),
+        number: hit
+            .number
+            .map_or_else(|| hit.kind.clone(), |number| format!("#{number}")),
         at: Stamp::day_and_time(hit.at, hit.relative),
         host: hit.target_host.clone(),
         line: marked(&words::shorten(&hit.line, 200), terms),
-        exit: words::exit(hit.exit),
+        exit: hit.exit.map(words::exit),
         stream,
         snippet: marked(&words::shorten(hit.snippet.trim(), 400), terms),
     }
@@ -182,7 +188,7 @@ fn is_filter(word: &str) -> bool {
 
 fn facets(query: &str, found: &Found) -> Vec<Facet> {
     let mut hosts: Vec<(&str, u64)> = Vec::new();
-    for hit in &found.hits {
+    for hit in found.hits.iter().filter(|hit| !hit.target_host.is_empty()) {
         match hosts.iter_mut().find(|(host, _)| *host == hit.target_host) {
             Some((_, count)) => *count += 1,
             None => hosts.push((&hit.target_host, 1)),
