@@ -69,23 +69,22 @@ impl<'a, 't> Matcher<'a, 't> {
         );
         found.sort_by_key(|one| (one.anchor, one.newest));
         let mut open: BTreeMap<ScopeKey, usize> = BTreeMap::new();
-        let mut firings: Vec<(Match<'a>, Vec<Hit<'a>>, Vec<(Arc<str>, usize)>)> = Vec::new();
+        // A finding is its first match; what repeats it is evidence, the newest kept.
+        let mut firings: Vec<(Match<'a>, Option<State<'a>>)> = Vec::new();
         for one in found {
             if let Some(at) = open.get(&one.scope)
-                && let Some((first, latest, bound)) = firings.get_mut(*at)
+                && let Some((first, latest)) = firings.get_mut(*at)
                 && first.end.is_none_or(|end| one.anchor < end)
             {
-                latest.clone_from(&one.state.hits);
-                bound.clone_from(&one.state.bound);
-                first.newest = first.newest.max(one.newest);
+                *latest = Some(one.state);
                 continue;
             }
             open.insert(one.scope.clone(), firings.len());
-            firings.push((one, Vec::new(), Vec::new()));
+            firings.push((one, None));
         }
         firings
             .into_iter()
-            .map(|(one, latest, bound)| self.firing(&one, &latest, &bound))
+            .map(|(one, latest)| self.firing(&one, latest.as_ref()))
             .collect()
     }
 
@@ -216,11 +215,13 @@ impl<'a, 't> Matcher<'a, 't> {
         at - same.count()
     }
 
-    fn firing(&self, one: &Match<'a>, latest: &[Hit<'a>], bound: &[(Arc<str>, usize)]) -> Firing {
+    fn firing(&self, one: &Match<'a>, latest: Option<&State<'a>>) -> Firing {
         let mut evidence = self.evidence(&one.state.hits, &one.state.bound);
         let had: BTreeSet<usize> = evidence.iter().map(|(at, _)| *at).collect();
-        let newer = self.evidence(latest, bound);
-        evidence.extend(newer.into_iter().filter(|(at, _)| !had.contains(at)));
+        if let Some(latest) = latest {
+            let newer = self.evidence(&latest.hits, &latest.bound);
+            evidence.extend(newer.into_iter().filter(|(at, _)| !had.contains(at)));
+        }
         evidence.sort_by_key(|(at, _)| *at);
         evidence.truncate(MOST_EVIDENCE);
         let since = self.timeline.entries.get(one.anchor).map(|entry| entry.at);

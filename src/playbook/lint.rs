@@ -255,7 +255,8 @@ impl Lint<'_> {
             Safety::Destructive,
         ];
         let claimed = classes.into_iter().find(|class| Some(class.name()) == said);
-        if claimed.unwrap_or(Safety::ReadOnly) < worst {
+        // Without a word of the author's the parser's stands; a look should only look, though.
+        if claimed.unwrap_or(Safety::HeavyRead) < worst {
             let message = format!("probe `{}` is not read-only: {}", probe.id, worst.name());
             let hint = "a look that only reads is better; else say so: `safety: …`";
             self.say(at, message, Some(hint));

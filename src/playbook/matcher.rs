@@ -17,7 +17,7 @@ use super::{Absent, Bind, Form, Join, JoinKind, JoinTo, Series, Step, Template};
 use crate::fact::cover::Subject;
 use crate::fact::fact_type;
 use crate::shell::Tri;
-use crate::timeline::{Entry, Timeline};
+use crate::timeline::Timeline;
 
 /// Candidates tried for one first entry before the search gives up on it: a bound on playbooks
 /// whose steps are joined to nothing.
@@ -509,22 +509,22 @@ impl<'a, 't> Search<'a, 't> {
 }
 
 /// Whether entry `at` may come after entry `previous` in a sequence: it is later, or speaks of the
-/// same command, where only invocations of the line, and lines of the output, have an order.
+/// same command, where invocations have their order and so has what stands in the output, but the
+/// command's end has none.
 pub(super) fn follows(timeline: &Timeline, previous: usize, at: usize) -> bool {
     if at > previous {
         return true;
     }
     let entry = |at: usize| timeline.entries.get(at);
-    match (entry(previous), entry(at)) {
-        (Some(one), Some(other)) => {
-            let of_line = |entry: &Entry| entry.stream.is_none() && entry.invocation.is_some();
-            at != previous
-                && one.command == other.command
-                && (one.stream.is_none() || other.stream.is_none())
-                && !(of_line(one) && of_line(other))
+    let (Some(one), Some(other)) = (entry(previous), entry(at)) else {
+        return false;
+    };
+    at != previous
+        && one.command == other.command
+        && match (one.invocation, other.invocation) {
+            (Some(one), Some(other)) => other > one,
+            _ => one.stream.is_none() || other.stream.is_none(),
         }
-        _ => false,
-    }
 }
 
 /// Fact types that say how something stands, so that the newest look decides and a look that does

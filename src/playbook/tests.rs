@@ -90,12 +90,13 @@ impl Made {
     fn add(&mut self, fact: Fact, stream: Option<Stream>) -> usize {
         let command = self.timeline.commands.len() - 1;
         let at = self.timeline.commands[command].at;
+        let invocation = (!matches!(fact, Fact::Exit(_))).then_some(0);
         self.timeline.entries.push(Entry {
             command,
             fact,
             host: self.host.clone(),
             container: self.container.clone(),
-            invocation: Some(0),
+            invocation,
             stream,
             from: 0,
             to: 0,
