@@ -25,6 +25,7 @@ use thiserror::Error;
 
 use self::query::flags_of;
 use self::tokens::{WORDS, Words};
+use crate::capture::home::Home;
 use crate::event::{Exit, Stream};
 use crate::id::SessionId;
 use crate::store::{CommandRow, FindingRow, NoteRow, Store, StoreError, make_private_dir};
@@ -225,6 +226,27 @@ impl Index {
             busy: false,
         })
     }
+}
+
+/// Searches the index in `home` after bringing it up to date; the newest first.
+///
+/// # Errors
+/// When the index or the store does not answer. No query is wrong: what is no filter is text.
+pub async fn search(
+    home: &Home,
+    store: &Store,
+    query: &str,
+    limit: usize,
+) -> Result<Hits, IndexError> {
+    let mut index = Index::open(home.path())?;
+    index.catch_up(store).await?;
+    let search = Search {
+        query,
+        limit,
+        skip: 0,
+        now: Micros::now(),
+    };
+    index.search(store, search).await
 }
 
 /// Removes the index in `home`; it is made again when it is next opened.

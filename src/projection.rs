@@ -7,6 +7,7 @@
 
 pub mod facts;
 pub mod fold;
+pub mod forget;
 pub mod ingest;
 pub mod rebuild;
 pub mod view;

@@ -58,6 +58,8 @@ pub struct Ingested {
     pub broken: Vec<(PathBuf, String)>,
     /// Another process was at it, and this one did nothing.
     pub skipped: bool,
+    /// Why the read tables could not follow: the log has what was recorded all the same.
+    pub behind: Option<String>,
 }
 
 /// Why spools could not be taken in.
@@ -77,7 +79,8 @@ pub enum IngestError {
     Store(#[from] StoreError),
 }
 
-/// Takes in what waits and brings the read tables up to date.
+/// Takes in what waits and brings the read tables up to date. Read tables that cannot follow are
+/// reported, not an error.
 ///
 /// Where the store can only be read, this does nothing.
 ///
@@ -107,7 +110,10 @@ pub async fn ingest(
             turn = take_parts(home, store, turn, &mut report).await?;
         }
     }
-    fold::catch_up(store).await?;
+    // Recording does not depend on what is derived from it.
+    if let Err(error) = fold::catch_up(store).await {
+        report.behind = Some(error.to_string());
+    }
     Ok(report)
 }
 

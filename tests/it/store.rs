@@ -734,3 +734,46 @@ fn a_markdown_export_cannot_be_broken_out_of() {
         Ok(())
     });
 }
+
+#[test]
+fn i9_the_log_alone_is_enough_to_record_and_to_look() {
+    let mut begun = None;
+    let home = with_store(async |store| {
+        let session = SessionId::new();
+        let (command, events) = ran(&FIRST);
+        store.append(session, events, None).await?;
+        projection::session(&store, session).await?;
+        begun = Some((session, command));
+        Ok(())
+    });
+    let (session, command) = begun.unwrap();
+    block_on(async {
+        let mut raw = raw(home.path()).await;
+        for table in ["sessions", "commands", "facts", "readings", "checkpoints"] {
+            let drop = format!("drop table {table}");
+            sqlx::query(sqlx::AssertSqlSafe(drop))
+                .execute(&mut raw)
+                .await
+                .unwrap();
+        }
+        raw.close().await.unwrap();
+        std::fs::write(home.path().join("index"), "no folder").unwrap();
+
+        let store = Store::open(home.path()).await.unwrap();
+        assert!(projection::session(&store, session).await.is_err());
+        store.append(session, ran(&SECOND).1, None).await.unwrap();
+        let spools = casebook::capture::home::Home::at(home.path());
+        let report = projection::ingest(&spools, &store, projection::Patience::Skip)
+            .await
+            .unwrap();
+        assert!(report.behind.is_some());
+        assert_eq!(store.find_session("last").await.unwrap(), session);
+        let view = projection::session_from_log(&store, session).await.unwrap();
+        assert_eq!(view.commands.len(), 2);
+        assert_eq!(store.find_command(session, "1").await.unwrap().id, command);
+        let output = store.output(command, Stream::Stdout).await.unwrap();
+        assert_eq!(output, b"one\n");
+        assert!(store.verify().await.unwrap().is_ok());
+    })
+    .unwrap();
+}
