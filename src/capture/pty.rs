@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::PollFlags;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -10,6 +11,7 @@ use rustix::termios::{
     tcsetwinsize,
 };
 
+use crate::capture::sink::ready;
 use crate::capture::spool::Size;
 use crate::capture::sys::{StandardFd, standard};
 
@@ -106,6 +108,11 @@ impl Outer {
         }
     }
 
+    /// Whether it was closed at its other end.
+    pub fn is_gone(&self) -> bool {
+        ready(self.tty.as_fd(), PollFlags::empty()).intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
     /// Hands every key on as typed, and output as it comes.
     pub fn make_raw(&mut self) {
         if let Ok(modes) = tcgetattr(&self.tty) {
@@ -113,6 +120,13 @@ impl Outer {
             raw.make_raw();
             self.raw = tcsetattr(&self.tty, OptionalActions::Now, &raw).is_ok();
             self.saved = Some(modes);
+        }
+    }
+
+    /// Gives another terminal the modes that this one had before it was made raw.
+    pub fn copy_modes_to(&self, master: &OwnedFd) {
+        if let Some(modes) = &self.saved {
+            tcsetattr(master, OptionalActions::Now, modes).ok();
         }
     }
 

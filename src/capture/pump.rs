@@ -100,6 +100,9 @@ pub struct Terminal {
     pub shim: Shim,
     /// The command owns the inner terminal, and we read the user's keys.
     pub foreground: bool,
+    /// The inner terminal still has the modes it was opened with, taken while a shell may have been
+    /// editing a line: it takes the user's when it first gets the foreground.
+    pub fresh: bool,
     /// Keys not yet taken by the command.
     pub keys: Vec<u8>,
     /// The last key makes the next one ordinary (Ctrl-V).
@@ -499,11 +502,11 @@ impl Pump {
                         .extend_from_slice(buffer.get(..count).unwrap_or_default());
                 }
                 Err(Errno::AGAIN | Errno::INTR) => return,
-                _ if !terminal.outer.is_foreground() => return terminal.enter_background(),
-                _ => {
+                _ if terminal.outer.is_gone() => {
                     terminal.hung_up = Some(Instant::now());
                     return;
                 }
+                _ => return terminal.enter_background(),
             }
         }
         match rustix::io::write(&terminal.master, &terminal.keys) {
@@ -566,6 +569,9 @@ impl Terminal {
     /// Takes the user's terminal for the command.
     pub fn enter_foreground(&mut self) {
         self.outer.make_raw();
+        if std::mem::take(&mut self.fresh) {
+            self.outer.copy_modes_to(&self.master);
+        }
         pty::process_output(&self.master, true);
         self.shim.ask(Request::Foreground);
         self.foreground = true;
@@ -581,6 +587,9 @@ impl Terminal {
 
     /// After we were stopped by somebody else and go on: takes the terminal again, or leaves it.
     fn settle(&mut self) {
+        if self.outer.is_gone() {
+            return; // a hang-up comes with a SIGCONT of its own
+        }
         match (self.foreground, self.outer.is_foreground()) {
             (true, true) => self.outer.make_raw_again(),
             (true, false) => {

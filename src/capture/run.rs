@@ -462,6 +462,7 @@ fn start_within(
                 outer,
                 shim,
                 foreground,
+                fresh: !foreground,
                 keys: Vec::new(),
                 quoted: false,
                 hung_up: None,

@@ -21,7 +21,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::capture::keep::{Cap, Keeper};
-use crate::capture::pty::Outer;
+use crate::capture::pty::{self, Outer};
 use crate::capture::spawn::{self, Descriptors};
 use crate::capture::spool::End;
 use crate::capture::sys::{self, Foreground, Place, Side, SignalState, StandardFd, Taken};
@@ -386,6 +386,7 @@ impl Guard {
     /// The recorder left: forward and record until nobody holds the terminal.
     fn stay_behind(mut self) {
         self.outer.forget();
+        pty::process_output(&self.master, !self.outer.processes_output());
         let alive = !matches!(self.state, State::Ended(_));
         if !alive {
             // What is left behind is in the background now, as it would be without us.
@@ -410,6 +411,8 @@ impl Guard {
                 if keeper.is_none() {
                     keeper = self.keeper();
                 }
+                // The user's terminal is the shell's now, and makes its own line ends.
+                pty::process_output(&self.master, !self.outer.processes_output());
                 held = self.drain(keeper.as_mut()) == Drained::Empty;
             }
             if waiting && let State::Ended(exit) = self.state {

@@ -87,13 +87,8 @@ pub fn spawn(argv: &[OsString], descriptors: Descriptors, place: Place) -> io::R
         );
     }
     sys::prepare(&mut command, place);
-    let child = match command.spawn() {
-        Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
-            // A script without `#!`: every shell runs it by itself, and so does the other way.
-            sys::exec_as_a_shell_would(&mut command);
-            command.spawn()?
-        }
-        other => other?,
-    };
+    // With a hook this is fork and `execvp`, which hands a script without `#!` to the shell, as shells
+    // do themselves.
+    let child = command.spawn()?;
     i32::try_from(child.id()).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
 }

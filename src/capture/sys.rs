@@ -126,7 +126,6 @@ pub struct SignalState {
     mask: libc::sigset_t,
     pipe_ignored: bool,
     child_ignored: bool,
-    plain: bool,
 }
 
 /// Whether the hang-up signal is ignored (`nohup`).
@@ -187,16 +186,10 @@ pub fn block_signals(taken: Taken) -> SignalState {
         set_disposition(libc::SIGCHLD, libc::SIG_DFL);
     }
     let pipe_ignored = SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed);
-    let blocked = (1..=64).any(|signal| {
-        // SAFETY: the mask is initialised and the numbers are within it.
-        unsafe { libc::sigismember(&raw const mask, signal) == 1 }
-    });
-    let plain = !blocked && !pipe_ignored && !child_ignored;
     SignalState {
         mask,
         pipe_ignored,
         child_ignored,
-        plain,
     }
 }
 
@@ -335,9 +328,6 @@ pub struct Foreground {
 /// Arranges that a command starts as it would have without us.
 pub fn prepare(command: &mut Command, place: Place) {
     let closed = CLOSED_AT_START.load(Ordering::Relaxed);
-    if place.signals.plain && place.group.is_none() && closed == 0 {
-        return; // the standard library does the rest, and faster without a hook
-    }
     let hook = move || {
         if let Some(group) = place.group {
             rustix::process::setpgid(None, None)?;
@@ -367,12 +357,6 @@ pub fn prepare(command: &mut Command, place: Place) {
     };
     // SAFETY: the hook makes system calls only; it neither allocates nor takes locks.
     unsafe { command.pre_exec(hook) };
-}
-
-/// Makes a start go through fork and `execvp`, which hands a script without `#!` to the shell.
-pub fn exec_as_a_shell_would(command: &mut Command) {
-    // SAFETY: the hook does nothing.
-    unsafe { command.pre_exec(|| Ok(())) };
 }
 
 /// Puts the caller's process group into the foreground, without being stopped for asking.

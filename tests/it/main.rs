@@ -7,8 +7,12 @@
     reason = "a test may stop where it stands"
 )]
 
+mod bench;
+mod fidelity;
+mod fidelity_tty;
 mod import;
 mod layers;
+mod pty;
 mod search;
 mod store;
 mod web;
