@@ -12,6 +12,7 @@ mod crude;
 mod derive;
 mod expand;
 mod grammar;
+mod guard;
 mod hops;
 mod path;
 mod pattern;
@@ -24,13 +25,17 @@ use serde::{Deserialize, Serialize};
 /// Reads a command line as a person typed it. Never fails: what cannot be read becomes a
 /// complaint, and the rest of the tree stands. Cost: linear in the length, which is capped.
 pub fn parse(line: &str) -> Tree {
+    let mut b = read(line);
+    derive::derive(&mut b);
+    b.tree
+}
+
+/// The invocations of a text, nothing derived yet.
+fn read(line: &str) -> build::Builder {
     let mut b = build::Builder::default();
     let mut text = line;
     if line.len() > build::MAX_LINE_BYTES {
-        let mut end = build::MAX_LINE_BYTES;
-        while !line.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = line.floor_char_boundary(build::MAX_LINE_BYTES);
         text = line.get(..end).unwrap_or("");
         b.complain(end, line.len(), "the line is longer than is read");
     }
@@ -40,28 +45,10 @@ pub fn parse(line: &str) -> Tree {
         argv: None,
         execs_last: Tri::No,
     });
-    let ctx = build::Ctx {
-        shell: 0,
-        parent: None,
-        place: std::rc::Rc::default(),
-        background: false,
-        condition: Condition::Always,
-        pipe: None,
-        substituted: false,
-        more_follows: false,
-        compound: false,
-        keeper: false,
-        piped_out: false,
-        away: false,
-        enclosing: std::rc::Rc::default(),
-        stdin: build::Stdin::Open,
-        env: std::rc::Rc::default(),
-        hops: 0,
-    };
+    let ctx = build::Ctx::default();
     let mut state = build::State::default();
     grammar::read(&mut b, text, expand::ShellName::Never, &ctx, &mut state);
-    derive::derive(&mut b);
-    b.tree
+    b
 }
 
 /// Yes, no, or cannot be told from here. Never merged with each other.
@@ -183,10 +170,11 @@ pub enum RedirectTo {
 }
 
 /// Whether an invocation runs, given that its shell reaches its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
     /// It runs when the one before it is done (`;`, newline, first).
+    #[default]
     Always,
     /// Only when the invocation of this index succeeded (`&&`).
     IfOk(usize),
@@ -431,3 +419,6 @@ impl Tree {
             .filter(|invocation| invocation.hop.is_none())
     }
 }
+
+#[cfg(test)]
+mod tests;

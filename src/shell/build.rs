@@ -17,7 +17,7 @@ const MAX_INVOCATIONS: usize = 4096;
 /// Hops inside hops that are followed.
 pub(super) const MAX_HOPS: usize = 16;
 /// Nesting of groups, loops and hops together, so that the stack stays small.
-const MAX_DEPTH: usize = 160;
+const MAX_DEPTH: usize = 96;
 /// Longest value of a variable, name of a host or working directory that is remembered, in bytes.
 pub(super) const MAX_VALUE_BYTES: usize = 4096;
 /// Bytes that may be copied from one invocation to others (redirections of groups, environments).
@@ -81,8 +81,8 @@ pub(super) struct Var {
 pub(super) struct State {
     pub vars: Rc<BTreeMap<String, Var>>,
     pub cwd: Option<String>,
-    /// Without a `cd` it is in the user's home (a login over ssh).
-    pub home: bool,
+    /// Without a `cd` it is in a user's home (a login over ssh): `~`, or `/root`.
+    pub home: Option<String>,
     /// Redirections of an `exec` without a command: they hold from then on.
     pub redirects: Rc<Vec<Carried>>,
 }
@@ -111,7 +111,7 @@ impl State {
 /// A redirection with an identity, so that one of a group is counted once.
 #[derive(Debug, Clone)]
 pub(super) struct Carried {
-    pub id: u32,
+    pub id: usize,
     pub redirect: Redirect,
 }
 
@@ -132,7 +132,7 @@ pub(super) enum Stdin {
 }
 
 /// What surrounds a command while it is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Ctx {
     pub shell: usize,
     pub parent: Option<usize>,
@@ -162,7 +162,7 @@ pub(super) struct Ctx {
 pub(super) struct Note {
     pub stdin: Stdin,
     /// Identities of its redirections, in their order.
-    pub redirect_ids: Vec<u32>,
+    pub redirect_ids: Vec<usize>,
     /// Invocations in the substitutions of its words.
     pub substitutions: Option<(usize, usize)>,
     /// Invocations whose output its variables hold.
@@ -173,8 +173,8 @@ pub(super) struct Note {
     pub compound: bool,
     /// It takes the place of its shell.
     pub replaces_shell: Tri,
-    /// Without a working directory it runs in the user's home.
-    pub home: bool,
+    /// Without a working directory it runs in this home.
+    pub home: Option<String>,
     /// Files a hop makes of its child's output (`script`, a unit's `StandardOutput=file:`).
     pub log: Option<(String, bool)>,
     /// A terminal was asked for (`ssh -t`).
@@ -193,7 +193,8 @@ pub(super) struct Builder {
     parsed: usize,
     copied: usize,
     depth: usize,
-    redirect_ids: u32,
+    /// Where each redirection opens its file: working directory and home.
+    redirect_places: Vec<(Option<String>, Option<String>)>,
     full: bool,
     deep: bool,
 }
@@ -246,13 +247,21 @@ impl Builder {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// A new identity for a redirection.
-    pub(super) fn carried(&mut self, redirect: Redirect) -> Carried {
-        self.redirect_ids = self.redirect_ids.wrapping_add(1);
-        Carried {
-            id: self.redirect_ids,
-            redirect,
-        }
+    /// A new identity for a redirection that is opened in this state of its shell.
+    pub(super) fn carried(&mut self, redirect: Redirect, state: &State) -> Carried {
+        let id = self.redirect_places.len();
+        let cwd = state.cwd.clone().filter(|cwd| self.may_copy(cwd.len()));
+        self.redirect_places.push((cwd, state.home.clone()));
+        Carried { id, redirect }
+    }
+
+    /// The working directory and home where a redirection opens its file.
+    pub(super) fn redirect_place(&self, id: usize) -> (Option<&str>, Option<&str>) {
+        self.redirect_places
+            .get(id)
+            .map_or((None, None), |(cwd, home)| {
+                (cwd.as_deref(), home.as_deref())
+            })
     }
 
     /// Notes an expansion that cannot be known and gives the mark that stands for it.

@@ -133,17 +133,22 @@ impl Walker<'_> {
             },
             _ => State {
                 cwd: state.cwd.clone(),
-                home: state.home,
+                home: state.home.clone(),
                 ..State::default()
             },
         };
         match &hop.cwd {
             Cwd::Keep => {}
-            Cwd::Home => (child.cwd, child.home) = (None, true),
-            Cwd::Unknown => (child.cwd, child.home) = (None, false),
+            Cwd::Home => {
+                let root = inner.place.user.as_deref() == Some("root");
+                let home = if root { "/root" } else { "~" };
+                (child.cwd, child.home) = (None, Some(home.to_owned()));
+            }
+            Cwd::Unknown => (child.cwd, child.home) = (None, None),
             Cwd::At(dir) => {
                 let dir = self.b.shown(dir);
-                child.cwd = super::path::enter(child.cwd.as_deref(), Some(&dir), child.home);
+                child.cwd =
+                    super::path::enter(child.cwd.as_deref(), Some(&dir), child.home.as_deref());
             }
         }
         for (name, word) in inner.env.iter() {

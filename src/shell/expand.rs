@@ -341,7 +341,7 @@ impl Walker<'_> {
                         body: self.b.shown(&body.text),
                         literal: heredoc.delimiter.quoted || body.literal,
                     };
-                    out.push(self.b.carried(Redirect { fd, to }));
+                    out.push(self.b.carried(Redirect { fd, to }, state));
                     reads = Some(Stdin::Text(Rc::from(body.text)));
                 }
                 RedirectTarget::Word(word) => {
@@ -355,26 +355,32 @@ impl Walker<'_> {
                                 body: self.b.shown(&text),
                                 literal,
                             };
-                            out.push(self.b.carried(Redirect { fd, to }));
+                            out.push(self.b.carried(Redirect { fd, to }, state));
                             reads = Some(Stdin::Text(Rc::from(text)));
                         }
                         RedirectKind::Input | RedirectKind::ReadWrite => {
                             let lost = path.text == "/dev/null";
                             reads = Some(if lost { Stdin::Lost } else { Stdin::File });
-                            out.push(self.b.carried(Redirect {
-                                fd,
-                                to: RedirectTo::Read { path },
-                            }));
+                            out.push(self.b.carried(
+                                Redirect {
+                                    fd,
+                                    to: RedirectTo::Read { path },
+                                },
+                                state,
+                            ));
                         }
                         RedirectKind::Output | RedirectKind::Clobber => {
                             let to = RedirectTo::Truncate { path };
-                            out.push(self.b.carried(Redirect { fd, to }));
+                            out.push(self.b.carried(Redirect { fd, to }, state));
                         }
                         RedirectKind::Append => {
-                            out.push(self.b.carried(Redirect {
-                                fd,
-                                to: RedirectTo::Append { path },
-                            }));
+                            out.push(self.b.carried(
+                                Redirect {
+                                    fd,
+                                    to: RedirectTo::Append { path },
+                                },
+                                state,
+                            ));
                         }
                         RedirectKind::OutputBoth => {
                             let append = redirect.span.slice(self.src).starts_with("&>>");
@@ -383,31 +389,40 @@ impl Walker<'_> {
                             } else {
                                 RedirectTo::Truncate { path }
                             };
-                            out.push(self.b.carried(Redirect { fd: 1, to }));
-                            out.push(self.b.carried(Redirect {
-                                fd: 2,
-                                to: RedirectTo::Copy { of: 1 },
-                            }));
+                            out.push(self.b.carried(Redirect { fd: 1, to }, state));
+                            out.push(self.b.carried(
+                                Redirect {
+                                    fd: 2,
+                                    to: RedirectTo::Copy { of: 1 },
+                                },
+                                state,
+                            ));
                         }
                         RedirectKind::DupOutput | RedirectKind::DupInput => {
                             let text = path.text.as_str();
                             if text == "-" {
                                 reads = Some(Stdin::Lost);
-                                out.push(self.b.carried(Redirect {
-                                    fd,
-                                    to: RedirectTo::Close,
-                                }));
+                                out.push(self.b.carried(
+                                    Redirect {
+                                        fd,
+                                        to: RedirectTo::Close,
+                                    },
+                                    state,
+                                ));
                             } else if let Ok(of) = text.trim_end_matches('-').parse() {
-                                out.push(self.b.carried(Redirect {
-                                    fd,
-                                    to: RedirectTo::Copy { of },
-                                }));
+                                out.push(self.b.carried(
+                                    Redirect {
+                                        fd,
+                                        to: RedirectTo::Copy { of },
+                                    },
+                                    state,
+                                ));
                             } else if output {
                                 let to = RedirectTo::Truncate { path };
-                                out.push(self.b.carried(Redirect { fd, to }));
-                                if redirect.fd.is_none() {
+                                out.push(self.b.carried(Redirect { fd, to }, state));
+                                if redirect.span.slice(self.src).starts_with(">&") {
                                     let to = RedirectTo::Copy { of: 1 };
-                                    out.push(self.b.carried(Redirect { fd: 2, to }));
+                                    out.push(self.b.carried(Redirect { fd: 2, to }, state));
                                 }
                             }
                         }

@@ -14,6 +14,7 @@ use super::build::{
     redirect_bytes,
 };
 use super::expand::{ShellName, after, replaced};
+use super::guard::too_wild;
 use super::{Condition, HopKind, Invocation, PipePlace, ShellText, Tri, Word, crude};
 
 /// Walks the syntax tree of one text.
@@ -49,6 +50,22 @@ pub(super) fn read(b: &mut Builder, text: &str, shell: ShellName, ctx: &Ctx, sta
     if !b.may_parse(text.len()) || !b.enter() {
         return;
     }
+    if let Some(reason) = too_wild(text) {
+        b.complain(
+            0,
+            text.len(),
+            format!("this is not read as shell: {reason}"),
+        );
+        let mut walker = Walker {
+            b,
+            src: text,
+            replacing: None,
+            execs_last: Tri::No,
+        };
+        walker.crudely(text, ctx, state);
+        walker.b.leave();
+        return;
+    }
     let parsed = Parser::new(text).parse();
     let body = &parsed.file.body;
     let last = last_command(body, text);
@@ -80,19 +97,7 @@ pub(super) fn read(b: &mut Builder, text: &str, shell: ShellName, ctx: &Ctx, sta
             .b
             .complain(from, to, format!("this is not complete shell: {message}"));
         if let Some(rest) = text.get(end..).filter(|rest| !rest.trim().is_empty()) {
-            for command in crude::commands(rest) {
-                let stdin = ctx.stdin.clone();
-                let simple = Simple {
-                    fields: command.fields,
-                    stdin,
-                    ..Simple::default()
-                };
-                let ctx = Ctx {
-                    more_follows: command.more_follows,
-                    ..ctx.clone()
-                };
-                walker.run(simple, &ctx, state);
-            }
+            walker.crudely(rest, ctx, state);
         }
     }
     b.leave();
@@ -136,6 +141,23 @@ fn last_command(body: &StmtSeq, text: &str) -> Option<usize> {
 }
 
 impl Walker<'_> {
+    /// Adds the commands of a text that the grammar does not read.
+    fn crudely(&mut self, text: &str, ctx: &Ctx, state: &mut State) {
+        for command in crude::commands(text) {
+            let simple = Simple {
+                fields: command.fields,
+                stdin: ctx.stdin.clone(),
+                ..Simple::default()
+            };
+            let more_follows = ctx.more_follows || command.more_follows;
+            let ctx = Ctx {
+                more_follows,
+                ..ctx.clone()
+            };
+            self.run(simple, &ctx, state);
+        }
+    }
+
     pub(super) fn sequence(
         &mut self,
         body: &StmtSeq,
@@ -742,7 +764,7 @@ impl Walker<'_> {
             keeper: ctx.keeper,
             compound: ctx.compound,
             replaces_shell: simple.replaces_shell,
-            home: state.home,
+            home: state.home.clone(),
             ..Note::default()
         };
         let cwd = state.cwd.clone().filter(|cwd| self.b.may_copy(cwd.len()));
@@ -779,8 +801,12 @@ impl Walker<'_> {
                     !arg.text.starts_with('-') || arg.text == "-" || arg.text.is_empty()
                 });
                 let target = target.map(|field| self.b.shown(&field.text));
-                state.cwd = super::path::enter(state.cwd.as_deref(), target.as_deref(), state.home)
-                    .filter(|cwd| cwd.len() <= MAX_VALUE_BYTES);
+                state.cwd = super::path::enter(
+                    state.cwd.as_deref(),
+                    target.as_deref(),
+                    state.home.as_deref(),
+                )
+                .filter(|cwd| cwd.len() <= MAX_VALUE_BYTES);
             }
             "popd" => state.cwd = None,
             "exec" if args.is_empty() => {

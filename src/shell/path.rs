@@ -1,14 +1,13 @@
 //! Paths as far as a command line tells them: working directories joined, dots taken out.
 
 /// The working directory after `cd target`. `None`: it cannot be told.
-pub(super) fn enter(cwd: Option<&str>, target: Option<&str>, home: bool) -> Option<String> {
+pub(super) fn enter(cwd: Option<&str>, target: Option<&str>, home: Option<&str>) -> Option<String> {
     match target {
         None | Some("" | "~") => Some("~".to_owned()),
         Some("-") => None,
         Some(target) if target.starts_with(['/', '~', '$']) => Some(tidy(target)),
-        Some(target) => match cwd {
-            Some(cwd) => Some(tidy(&format!("{cwd}/{target}"))),
-            None if home => Some(tidy(&format!("~/{target}"))),
+        Some(target) => match cwd.or(home) {
+            Some(base) => Some(tidy(&format!("{base}/{target}"))),
             None => Some(tidy(target)),
         },
     }
@@ -19,7 +18,7 @@ pub(super) fn enter(cwd: Option<&str>, target: Option<&str>, home: bool) -> Opti
 pub(super) fn resolve(
     path: &str,
     cwd: Option<&str>,
-    home: bool,
+    home: Option<&str>,
     user: Option<&str>,
 ) -> Option<String> {
     let unknown = |text: &str| text.contains(['$', '`', '*', '?', '\n']) || text.contains("(");
@@ -29,7 +28,7 @@ pub(super) fn resolve(
     let whole = if path.starts_with(['/', '~']) {
         tidy(path)
     } else {
-        let base = cwd.or(home.then_some("~"))?;
+        let base = cwd.or(home)?;
         if unknown(base) || !base.starts_with(['/', '~']) {
             return None;
         }
@@ -77,25 +76,25 @@ mod tests {
         assert_eq!(tidy("../x"), "../x");
         assert_eq!(tidy("~/.."), "~/..");
         assert_eq!(
-            enter(Some("/srv"), Some("x"), false).as_deref(),
+            enter(Some("/srv"), Some("x"), None).as_deref(),
             Some("/srv/x")
         );
-        assert_eq!(enter(None, Some("x"), true).as_deref(), Some("~/x"));
-        assert_eq!(enter(Some("/srv"), Some("-"), false), None);
+        assert_eq!(enter(None, Some("x"), Some("~")).as_deref(), Some("~/x"));
+        assert_eq!(enter(Some("/srv"), Some("-"), None), None);
         assert_eq!(
-            resolve("run.log", None, true, Some("root")).as_deref(),
+            resolve("run.log", None, Some("/root"), None).as_deref(),
             Some("/root/run.log")
         );
         assert_eq!(
-            resolve("run.log", None, true, None).as_deref(),
+            resolve("run.log", None, Some("~"), None).as_deref(),
             Some("~/run.log")
         );
-        assert_eq!(resolve("run.log", None, false, None), None);
+        assert_eq!(resolve("run.log", None, None, None), None);
         assert_eq!(
-            resolve("./run.log", Some("/srv"), false, None).as_deref(),
+            resolve("./run.log", Some("/srv"), None, None).as_deref(),
             Some("/srv/run.log")
         );
-        assert_eq!(resolve("$D/run.log", Some("/srv"), false, None), None);
-        assert_eq!(resolve("run.log", Some("$D"), false, None), None);
+        assert_eq!(resolve("$D/run.log", Some("/srv"), None, None), None);
+        assert_eq!(resolve("run.log", Some("$D"), None, None), None);
     }
 }

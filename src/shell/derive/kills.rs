@@ -302,13 +302,20 @@ fn grep_look(b: &Builder, invocation: &Invocation, effort: &mut Effort) -> Optio
         .iter()
         .map(|one| (one.line.replace('\n', " "), one.there));
     let mut matches = Tri::No;
+    // `ps -u NAME` lists that user's processes only.
+    let user = source.option_value(&["-u", "-U", "--user"]);
+    let listed = match (user, &invocation.place.user) {
+        (None, _) => Tri::Yes,
+        (Some(user), Some(own)) => (user == own).into(),
+        (Some(_), None) => Tri::Unknown,
+    };
     for (line, there) in own.take(16).chain(around) {
         let line = format!("user 1 0.0 {line}");
         if compiled.matches(&line) && !filtered_out(b, invocation, &line) {
             matches = either(matches, there);
         }
     }
-    found(matches)
+    found(both(matches, listed))
 }
 
 /// `ps` lists processes of others, with their command lines.

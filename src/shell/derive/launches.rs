@@ -1,21 +1,78 @@
 //! What was started to stay.
 
 use super::programs::{self, is_python};
-use super::{either, resolved};
-use crate::shell::build::Builder;
+use super::{either, resolved, resolved_target};
+use crate::shell::build::{Builder, Stdin};
 use crate::shell::safety::{Safety, invocation_safety};
 use crate::shell::tree::Sink;
-use crate::shell::{HopKind, Invocation, Launch, Tri, Word};
+use crate::shell::{FileWrite, HopKind, Invocation, Launch, Tri, Word};
 
-pub(super) fn launches(b: &Builder) -> Vec<Launch> {
+/// Scripts written by the same line that are read for what they start.
+const MAX_SCRIPTS_READ: usize = 8;
+/// Longest script that is read, in bytes.
+const MAX_SCRIPT_BYTES: usize = 64 * 1024;
+
+pub(super) fn launches(b: &Builder, writes: &[FileWrite]) -> Vec<Launch> {
     let leaves = b
         .tree
         .invocations
         .iter()
         .filter(|invocation| invocation.hop.is_none());
-    leaves
+    let mut launches: Vec<Launch> = leaves
         .filter_map(|invocation| launch(b, invocation))
-        .collect()
+        .collect();
+    for launch in launches.iter_mut().take(MAX_SCRIPTS_READ) {
+        look_into_script(b, writes, launch);
+    }
+    launches
+}
+
+/// `cat > run.sh <<END … END; nohup ./run.sh &`: the script says what the launch does not.
+fn look_into_script(b: &Builder, writes: &[FileWrite], launch: &mut Launch) {
+    let Some(place) = b
+        .tree
+        .invocations
+        .get(launch.invocation)
+        .map(|one| &one.place)
+    else {
+        return;
+    };
+    let written = writes.iter().rev().find(|write| {
+        let same_file = write.path == *launch.script.as_deref().unwrap_or("")
+            || write.resolved.is_some() && write.resolved == launch.script_resolved;
+        same_file
+            && !write.append
+            && write.invocation < launch.invocation
+            && write.host == place.host
+    });
+    let Some(note) = written.and_then(|write| b.notes.get(write.invocation)) else {
+        return;
+    };
+    let Stdin::Text(body) = &note.stdin else {
+        return;
+    };
+    if body.len() > MAX_SCRIPT_BYTES {
+        return;
+    }
+    let inner = crate::shell::read(&b.shown(body));
+    let servers = inner.tree.invocations.iter().filter(|one| {
+        one.hop.is_none()
+            && !programs::is_errand(one.program())
+            && invocation_safety(one) > Safety::HeavyRead
+    });
+    let Some(server) = servers.last() else { return };
+    launch.port = launch.port.or_else(|| programs::port(server));
+    if launch.buffered == Tri::Unknown && launch.log.is_some() {
+        let unbuffered = inner
+            .notes
+            .get(server.index)
+            .is_some_and(|note| note.unbuffered);
+        let stay = Stay {
+            ssh: true,
+            ..Stay::default()
+        };
+        launch.buffered = buffered(server, unbuffered, launch, &stay);
+    }
 }
 
 /// How an invocation is made to stay.
@@ -43,6 +100,7 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
     };
     let mut unbuffered = note.unbuffered;
     let mut kept_log = None;
+    let mut published = None;
     for hop in chain.iter().filter_map(|hop| b.tree.invocations.get(*hop)) {
         let hop_note = b.notes.get(hop.index)?;
         stay.background |= hop.background;
@@ -57,6 +115,9 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
             (stay.ssh, stay.tty) = (true, hop_note.tty);
         }
         kept_log = hop_note.log.clone().or(kept_log);
+        if hop.hop == Some(HopKind::Container) {
+            published = programs::published(hop).or(published);
+        }
     }
     let alone = programs::daemonizes(invocation);
     let service = programs::starts_service(invocation);
@@ -83,7 +144,7 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
             .as_deref()
             .and_then(|script| resolved(invocation, note, script)),
         script,
-        port: programs::port(invocation),
+        port: published.or_else(|| programs::port(invocation)),
         buffered: Tri::Unknown,
         detached: stay.background && (stay.nohup || stay.apart || disowned)
             || stay.away
@@ -93,10 +154,11 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
         holds_channel: holds_channel(b, invocation, &stay, alone || service),
     };
     log(b, invocation, &stay, kept_log, &mut launch);
-    launch.log_resolved = launch
-        .log
-        .as_deref()
-        .and_then(|log| resolved(invocation, note, log));
+    launch.log_resolved = match (file(invocation.sink(1)), &launch.log) {
+        (Some((path, _)), _) => resolved_target(b, invocation, path),
+        (None, Some(log)) => resolved(invocation, note, log),
+        (None, None) => None,
+    };
     launch.buffered = buffered(invocation, unbuffered, &launch, &stay);
     Some(launch)
 }

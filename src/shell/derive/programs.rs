@@ -199,6 +199,13 @@ pub(super) fn port(invocation: &Invocation) -> Option<u16> {
         .or_else(environment)
 }
 
+/// The port of this machine that `docker run -p` publishes.
+pub(super) fn published(engine: &Invocation) -> Option<u16> {
+    engine
+        .option_value(&["-p", "--publish"])
+        .and_then(number_in)
+}
+
 fn number(text: &str) -> Option<u16> {
     text.parse().ok().filter(|port| *port > 0)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::resolved;
+use super::{resolved, resolved_target};
 use crate::shell::build::{Builder, Note, Stdin};
 use crate::shell::carry::field_of;
 use crate::shell::hops::Options;
@@ -13,7 +13,7 @@ pub(super) fn writes(b: &Builder) -> Vec<FileWrite> {
     let mut out = Vec::new();
     let mut counted = HashSet::new();
     for (invocation, note) in b.tree.invocations.iter().zip(&b.notes) {
-        redirected(invocation, note, &mut counted, &mut out);
+        redirected(b, invocation, note, &mut counted, &mut out);
         if invocation.hop.is_none() {
             by_program(invocation, note, &mut out);
         }
@@ -69,9 +69,10 @@ fn is_device(path: &str) -> bool {
 /// Files that redirections make; one of a group is counted at its first member, one of a hop at
 /// what it carries.
 fn redirected(
+    b: &Builder,
     invocation: &Invocation,
     note: &Note,
-    counted: &mut HashSet<u32>,
+    counted: &mut HashSet<usize>,
     out: &mut Vec<FileWrite>,
 ) {
     let fed = matches!(note.stdin, Stdin::Text(_)) && reads_stdin(invocation);
@@ -97,6 +98,7 @@ fn redirected(
                 *earlier = FileWrite {
                     append,
                     input_lost: input_lost(invocation, note),
+                    resolved: resolved_target(b, invocation, path),
                     ..write(invocation, note, path, how)
                 };
             }
@@ -105,6 +107,7 @@ fn redirected(
         out.push(FileWrite {
             append,
             input_lost: input_lost(invocation, note),
+            resolved: resolved_target(b, invocation, path),
             ..write(invocation, note, path, how)
         });
     }
@@ -256,7 +259,7 @@ fn copies(invocation: &Invocation, note: &Note, how: &str, short: &str, out: &mu
         };
         let mut write = write(invocation, note, &path, how);
         if host.is_some() {
-            write.resolved = crate::shell::path::resolve(&path.text, None, true, None);
+            write.resolved = crate::shell::path::resolve(&path.text, None, Some("~"), None);
             write.host.clone_from(&host);
         }
         out.push(write);
