@@ -55,12 +55,14 @@ fn look_into_script(b: &Builder, writes: &[FileWrite], launch: &mut Launch) {
         return;
     }
     let inner = crate::shell::read(&b.shown(body));
-    let servers = inner.tree.invocations.iter().filter(|one| {
+    let mut servers = inner.tree.invocations.iter().filter(|one| {
         one.hop.is_none()
             && !programs::is_errand(one.program())
             && invocation_safety(one) > Safety::HeavyRead
     });
-    let Some(server) = servers.last() else { return };
+    let Some(server) = servers.next_back() else {
+        return;
+    };
     launch.port = launch.port.or_else(|| programs::port(server));
     if launch.buffered == Tri::Unknown && launch.log.is_some() {
         let unbuffered = inner
