@@ -120,6 +120,8 @@ pub struct LaunchRecord {
 pub struct Postcondition {
     /// The command, an index into [`Timeline::commands`].
     pub command: usize,
+    /// The entry it follows from: the write, kill or launch, on its host.
+    pub entry: usize,
     /// What should be true, in words.
     pub text: String,
     /// Whether it is.

@@ -106,7 +106,8 @@ pub fn render(diagnosis: &Diagnosis, header: &Header, paint: Paint) -> String {
         page.gap();
         page.line("Nothing cheap is left to look at.");
     }
-    unchecked(&mut page, &diagnosis.postconditions, paint);
+    shown.extend(diagnosis.next.iter().map(|next| next.line.as_str()));
+    unchecked(&mut page, &diagnosis.postconditions, &shown, paint);
     page.text()
 }
 
@@ -365,7 +366,14 @@ fn launches(page: &mut Page, launches: &[LaunchView], paint: Paint) {
 }
 
 /// What should be true by now and nobody looked at, with the look that would show it.
-fn unchecked(page: &mut Page, conditions: &[PostconditionView], paint: Paint) {
+///
+/// A look that stands among the next ones already is not written again.
+fn unchecked(
+    page: &mut Page,
+    conditions: &[PostconditionView],
+    shown: &BTreeSet<&str>,
+    paint: Paint,
+) {
     let open: Vec<&PostconditionView> = conditions
         .iter()
         .filter(|condition| condition.state == Met::Unchecked)
@@ -381,10 +389,10 @@ fn unchecked(page: &mut Page, conditions: &[PostconditionView], paint: Paint) {
         .iter()
         .skip(skipped)
         .map(|condition| {
-            (
-                format!("    #{}  {}", condition.number, tame(&condition.text)),
-                tame(&condition.probe.line),
-            )
+            let text = format!("    #{}  {}", condition.number, tame(&condition.text));
+            let look = condition.probe.line.as_str();
+            let known = shown.contains(look);
+            (text, if known { String::new() } else { tame(look) })
         })
         .collect();
     let widest = rows
@@ -393,7 +401,9 @@ fn unchecked(page: &mut Page, conditions: &[PostconditionView], paint: Paint) {
         .max()
         .unwrap_or(0);
     for (text, probe) in rows {
-        if widest + 4 + columns(&probe) <= paint.width {
+        if probe.is_empty() {
+            page.line(&text);
+        } else if widest + 4 + columns(&probe) <= paint.width {
             let pad = " ".repeat(widest - columns(&text) + 4);
             page.line(&format!("{text}{pad}{}", paint.dim(&probe)));
         } else {

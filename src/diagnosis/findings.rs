@@ -118,7 +118,17 @@ fn draft(
         _ => None,
     };
     let table = Table::new(playbook, &firing.observations, held);
-    let belief = table.as_ref().map(Table::weigh);
+    let shows = |row: usize| {
+        let seen = firing
+            .observations
+            .iter()
+            .find(|seen| seen.observation == row);
+        seen.map_or_else(
+            || row.to_string(),
+            |seen| format!("{:?} {}", seen.entries, seen.says),
+        )
+    };
+    let belief = table.as_ref().map(|table| table.weigh(&shows));
     let leader = belief.as_ref().and_then(leader);
     let spec = leader.and_then(|leader| playbook.hypotheses.get(leader));
     let words = |template: &Template| render(template, timeline, &firing.bindings, false);

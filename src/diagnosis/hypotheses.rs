@@ -14,6 +14,9 @@ use crate::shell::Tri;
 const OTHER: f64 = 0.1;
 /// How likely an observation is under a hypothesis that does not name it.
 const UNNAMED: f64 = 0.5;
+/// How likely *other* makes an observation that settles a hypothesis: what is decisive is rarely seen
+/// for another reason.
+const DECISIVE_OTHER: f64 = 0.1;
 /// No likelihood is further out than *never* and *always*.
 const NEVER: f64 = 0.02;
 const ALWAYS: f64 = 0.98;
@@ -128,7 +131,14 @@ impl Table {
             .enumerate()
             .map(|(index, observation)| Row {
                 likely: columns()
-                    .map(|id| named_by(&observation.likely, id).unwrap_or(UNNAMED))
+                    .map(|id| {
+                        let unnamed = if id == "other" && !observation.decisive.is_empty() {
+                            DECISIVE_OTHER
+                        } else {
+                            UNNAMED
+                        };
+                        named_by(&observation.likely, id).unwrap_or(unnamed)
+                    })
                     .collect(),
                 named: columns()
                     .map(|id| observation.likely.contains_key(id))
@@ -153,35 +163,40 @@ impl Table {
         })
     }
 
-    /// Weighs the observations.
-    pub(super) fn weigh(&self) -> Belief {
+    /// Weighs the observations. Rows that show the same (by `shows`, a row to what it shows) speak
+    /// together: what is said for and against a hypothesis with the same words is one thing.
+    pub(super) fn weigh(&self, shows: &dyn Fn(usize) -> String) -> Belief {
         let probability = self.posterior();
-        let speaking = |hypothesis: usize, speaks: &dyn Fn(f64) -> bool| -> Vec<usize> {
-            self.rows
-                .iter()
-                .enumerate()
-                .filter(|(_, row)| {
-                    row.state != Tri::Unknown
-                        && row.named.get(hypothesis) == Some(&true)
-                        && speaks(row.ratio(hypothesis))
-                })
-                .map(|(index, _)| index)
-                .collect()
-        };
-        let each = 0..self.priors.len();
-        let against: Vec<Vec<usize>> = each
-            .clone()
-            .map(|hypothesis| speaking(hypothesis, &|ratio| ratio <= 1.0 / CLEAR))
-            .collect();
+        let mut supports = Vec::new();
+        let mut against = Vec::new();
+        for hypothesis in 0..self.priors.len() {
+            let mut told: BTreeMap<String, (f64, Vec<usize>)> = BTreeMap::new();
+            for (index, row) in self.rows.iter().enumerate() {
+                if row.state != Tri::Unknown && row.named.get(hypothesis) == Some(&true) {
+                    let (sum, rows) = told.entry(shows(index)).or_default();
+                    *sum += row.ratio(hypothesis).ln();
+                    rows.push(index);
+                }
+            }
+            let speaking = |speaks: &dyn Fn(f64) -> bool| -> Vec<usize> {
+                let mut first: Vec<usize> = told
+                    .values()
+                    .filter(|(sum, _)| speaks(*sum))
+                    .filter_map(|(_, rows)| rows.first().copied())
+                    .collect();
+                first.sort_unstable();
+                first
+            };
+            supports.push(speaking(&|sum| sum >= CLEAR.ln()));
+            against.push(speaking(&|sum| sum <= -CLEAR.ln()));
+        }
         Belief {
-            supports: each
-                .map(|hypothesis| speaking(hypothesis, &|ratio| ratio >= CLEAR))
-                .collect(),
             refuted: probability
                 .iter()
                 .zip(&against)
                 .map(|(probability, against)| *probability < REFUTED && !against.is_empty())
                 .collect(),
+            supports,
             against,
             probability,
         }
@@ -386,7 +401,13 @@ mod tests {
             rows: vec![row(&[0.98, 0.02, 0.5], Tri::Unknown)],
         };
         close(&table.posterior(), &table.priors);
-        assert!(table.weigh().supports.iter().all(Vec::is_empty));
+        assert!(
+            table
+                .weigh(&|row| row.to_string())
+                .supports
+                .iter()
+                .all(Vec::is_empty)
+        );
     }
 
     #[test]
@@ -403,7 +424,11 @@ mod tests {
                 rows,
             };
             close(&both.posterior(), &alone.posterior());
-            assert_eq!(both.weigh().supports[0].len(), 2, "both are shown");
+            assert_eq!(
+                both.weigh(&|row| row.to_string()).supports[0].len(),
+                2,
+                "both are shown"
+            );
         }
     }
 
@@ -416,7 +441,7 @@ mod tests {
                 row(&[0.9, 0.1, 0.5], Tri::Yes),
             ],
         };
-        let belief = table.weigh();
+        let belief = table.weigh(&|row| row.to_string());
         assert_eq!(belief.refuted, [false, true, false]);
         assert_eq!(belief.against[1], [0, 1]);
         assert!(

@@ -75,7 +75,7 @@ pub(super) fn propose(
         all.extend(own);
     }
     all.extend(of_wishes(playbooks, matches, timeline, drafts, &recent));
-    if !trouble {
+    if !trouble || all.is_empty() {
         all.extend(of_postconditions(postconditions));
     }
     best(all, MOST)

@@ -102,7 +102,7 @@ enum Takes {
 impl Layer {
     fn ssh(host: &str) -> Self {
         Self {
-            prefix: format!("ssh {}", quote(host)),
+            prefix: format!("ssh {}", shell::quote::quote(host)),
             takes: Takes::Text,
         }
     }
@@ -111,7 +111,7 @@ impl Layer {
         Self {
             prefix: words
                 .iter()
-                .map(|word| quote(word))
+                .map(|word| shell::quote::quote(word))
                 .collect::<Vec<_>>()
                 .join(" "),
             takes: Takes::Words,
@@ -301,7 +301,14 @@ fn again(word: &Word, typed: bool) -> Option<String> {
         return None;
     }
     if word.literal {
-        return Some(quote(&word.text));
+        // An argument may hold `=`: only in a command's place would it be an assignment.
+        let plain = word.text.replace('=', "-");
+        let bare = shell::quote::quote_path(&plain) == plain;
+        return Some(if bare {
+            word.text.clone()
+        } else {
+            shell::quote::quote_path(&word.text)
+        });
     }
     let tame = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-${}~".contains(c);
     let variable = typed && word.text.chars().all(tame);
@@ -316,18 +323,6 @@ fn is_plain(line: &str) -> bool {
             .split(' ')
             .next()
             .is_some_and(|word| word.contains('='))
-}
-
-/// A word for a shell; a leading `~/` stays bare, so that it is expanded as it was.
-fn quote(word: &str) -> String {
-    match word.strip_prefix("~/") {
-        Some(rest) => format!("~/{}", shell::quote::quote(rest)),
-        // An argument may hold `=`; only a word in a command's place is an assignment with it.
-        None if shell::quote::quote(&word.replace('=', "-")) == word.replace('=', "-") => {
-            word.to_owned()
-        }
-        None => shell::quote::quote(word),
-    }
 }
 
 /// A text for a shell, always in quotes: double ones where the text holds single quotes and nothing

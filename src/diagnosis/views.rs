@@ -6,7 +6,7 @@ use super::{LaunchView, PostconditionView, Sources, Suggestion, next};
 use crate::fact::Fact;
 use crate::shell::Tri;
 use crate::time::human_duration;
-use crate::timeline::{LaunchRecord, Met, Timeline};
+use crate::timeline::{LaunchRecord, Met};
 
 /// The launches, in order.
 pub(super) fn launches(sources: Sources<'_>) -> Vec<LaunchView> {
@@ -87,12 +87,12 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
                     shown(sources, *entry, says)
                 })
                 .collect();
-            let line = paste(
-                &condition.probe,
-                target_of(timeline, condition.command),
-                timeline,
-                &[condition.command],
-            );
+            let entry = timeline.entries.get(condition.entry)?;
+            let target = Target {
+                host: Some(&entry.host),
+                container: entry.container.as_deref(),
+            };
+            let line = paste(&condition.probe, target, timeline, &[condition.command]);
             Some(PostconditionView {
                 command_id: command.id,
                 number: command.number,
@@ -103,7 +103,7 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
                 probe: Suggestion {
                     id: next::suggestion_id(&line),
                     safety: "read-only".to_owned(),
-                    why: format!("would show that {}", condition.text),
+                    why: format!("would show whether {}", condition.text),
                     cost: 5.0,
                     playbook: String::new(),
                     line,
@@ -111,22 +111,4 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
             })
         })
         .collect()
-}
-
-/// Where a command did its work: the place of its innermost invocation.
-fn target_of(timeline: &Timeline, command: usize) -> Target<'_> {
-    let place = timeline
-        .commands
-        .get(command)
-        .and_then(|command| command.tree.leaves().last())
-        .map(|leaf| &leaf.place);
-    Target {
-        host: place.and_then(|place| place.host.as_deref()).or_else(|| {
-            timeline
-                .commands
-                .get(command)
-                .map(|command| command.host.as_str())
-        }),
-        container: place.and_then(|place| place.container.as_deref()),
-    }
 }

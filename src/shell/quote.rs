@@ -12,6 +12,15 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Quotes a path as it was written: a home folder in front (`~/`) stays one.
+pub fn quote_path(path: &str) -> String {
+    match path.strip_prefix("~/") {
+        Some("") => path.to_owned(),
+        Some(rest) => format!("~/{}", quote(rest)),
+        None => quote(path),
+    }
+}
+
 /// An argv as the command line that gives it: each word quoted where it needs it, one blank
 /// between.
 pub fn join(argv: &[String]) -> String {

@@ -70,10 +70,11 @@ fn written(timeline: &Timeline, index: usize, entry: &Entry, path: &str) -> Post
     }
     Postcondition {
         command: entry.command,
+        entry: index,
         text: format!("{path} exists and is not empty"),
         state,
         evidence,
-        probe: format!("ls -l {}", shell::quote::quote(path)),
+        probe: format!("ls -l {}", shell::quote::quote_path(path)),
     }
 }
 
@@ -113,6 +114,7 @@ fn killed(
     };
     Some(Postcondition {
         command: entry.command,
+        entry: index,
         text,
         state,
         evidence,
@@ -204,6 +206,7 @@ fn launched(
     };
     out.push(Postcondition {
         command: entry.command,
+        entry: index,
         text: format!("{name} is alive"),
         state: alive.0,
         evidence: alive.1,
@@ -220,10 +223,11 @@ fn launched(
         };
         out.push(Postcondition {
             command: entry.command,
+            entry: index,
             text: format!("{log} is newer than the launch"),
             state: fresh.0,
             evidence: fresh.1,
-            probe: format!("stat -c '%y %s %n' {}; date", shell::quote::quote(log)),
+            probe: format!("stat -c '%y %s %n' {}; date", shell::quote::quote_path(log)),
         });
     }
     if let Some(port) = launch.port {
@@ -239,6 +243,7 @@ fn launched(
         let (state, evidence) = listens.unwrap_or((Met::Unchecked, Vec::new()));
         out.push(Postcondition {
             command: entry.command,
+            entry: index,
             text: format!("port {port} listens"),
             state,
             evidence,
