@@ -9,7 +9,8 @@ use tantivy::{DocAddress, Order, TantivyDocument};
 
 use super::query::{Asked, Flags, parse};
 use super::tokens::words;
-use super::{Index, IndexError, found_at};
+use super::update::found_at;
+use super::{Index, IndexError};
 use crate::event::{Exit, Stream};
 use crate::id::{CommandId, SessionId};
 use crate::store::{CommandRow, SessionRow, Store};

@@ -7,6 +7,8 @@
 
 mod convert;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -341,7 +343,7 @@ async fn known(
         command,
         session: started.session,
         at: started.at,
-        ends: std::collections::HashMap::new(),
+        ends: HashMap::new(),
         main_stream: main_stream(stdout_is_terminal),
         ended: store.has_ended(command).await?,
         newest_us: 0,
@@ -352,9 +354,8 @@ async fn known(
             Record::Gap(gap) => gap.stream,
             _ => continue,
         };
-        if !known.ends.contains_key(&stream) {
-            let end = store.stream_end(command, stream).await?;
-            known.ends.insert(stream, end);
+        if let Entry::Vacant(vacant) = known.ends.entry(stream) {
+            vacant.insert(store.stream_end(command, stream).await?);
         }
     }
     Ok(Some(known))

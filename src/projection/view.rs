@@ -379,7 +379,7 @@ impl Replay {
         }
         self.view
             .notes
-            .sort_by(|a, b| (a.at, a.event).cmp(&(b.at, b.event)));
+            .sort_by_key(|note| (note.at, note.event.to_string()));
         self.view
     }
 }

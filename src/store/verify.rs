@@ -150,13 +150,10 @@ impl Check {
     fn content(&mut self, row: Row) {
         self.found.contents += 1;
         let name = row.name().to_owned();
-        let content = match row.read() {
-            Ok(content) => content,
-            Err(_) => {
-                self.found
-                    .problem(None, format!("content {name} does not read"));
-                return;
-            }
+        let Ok(content) = row.read() else {
+            self.found
+                .problem(None, format!("content {name} does not read"));
+            return;
         };
         let erased = self.erased.contains(&content.id);
         let Some(mention) = self.mentions.remove(&content.id) else {
