@@ -67,11 +67,20 @@ impl Desk {
         })
     }
 
-    /// A session put together; from the event log alone when the projections do not answer.
+    /// A session put together, with its facts.
     ///
     /// # Errors
     /// When there is no such session, or the database does not answer.
     pub async fn view(&self, id: SessionId) -> Result<SessionView, CommandError> {
+        Ok(projection::session(&self.store, id).await?)
+    }
+
+    /// A session for reading: put together from the event log alone when what is derived from it
+    /// does not answer.
+    ///
+    /// # Errors
+    /// When there is no such session, or the database does not answer.
+    pub async fn view_or_log(&self, id: SessionId) -> Result<SessionView, CommandError> {
         match projection::session(&self.store, id).await {
             Ok(view) => Ok(view),
             Err(_) => Ok(projection::session_from_log(&self.store, id).await?),

@@ -300,7 +300,7 @@ async fn show_verb(desk: &Desk, args: &crate::cli::Show) -> Outcome {
         let bytes = streams.into_iter().find(|(stream, _)| *stream == wanted);
         return to_file_or_stdout(None, &bytes.map(|(_, bytes)| bytes).unwrap_or_default());
     }
-    let view: SessionView = desk.view(found.session).await?;
+    let view: SessionView = desk.view_or_log(found.session).await?;
     let place = view
         .commands
         .iter()

@@ -75,7 +75,8 @@ impl State {
             Fact::File(file) => self.file(file, target, line, at),
             Fact::LogLook(look) => self.log_look(look, line, at),
             Fact::Count(count) if count.pattern.is_none() && count.unit == "lines" => {
-                self.mark(line, format!("{} lines", count.count), at);
+                let look = format!("{line}\ncount");
+                self.mark(&look, format!("{} lines", count.count), at);
                 if count.count == 0 {
                     self.log = Some("empty");
                 }
@@ -92,7 +93,8 @@ impl State {
                 true
             }
             Fact::Line(entry) if entry.source == "log" && entry.old != Tri::Yes => {
-                if !entry.text.starts_with("nohup: ") {
+                let bar = crate::probe::progress::is_progress(&entry.text);
+                if !bar && !entry.text.starts_with("nohup: ") && !entry.text.trim().is_empty() {
                     self.spoke = Tri::Yes;
                 }
                 if !entry.benign && matches!(entry.level.as_str(), "error" | "fatal") {
@@ -261,7 +263,7 @@ impl State {
         }
         let signature = format!("{:?} {:?} {:?}", file.size_bytes, file.mtime_us, file.lines);
         if file.size_bytes.is_some() || file.mtime_us.is_some() || file.lines.is_some() {
-            self.mark(line, signature, at);
+            self.mark(&format!("{line}\nfile"), signature, at);
         }
         if file.size_bytes == Some(0) || file.lines == Some(0) {
             self.log = Some("empty");
