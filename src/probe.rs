@@ -47,6 +47,7 @@ mod reach;
 pub mod shellmsg;
 mod sockets;
 mod stacks;
+mod texts;
 mod versions;
 mod words;
 
@@ -214,7 +215,7 @@ pub(crate) struct Ctx<'a> {
 /// Where a probe puts what it reads.
 pub(crate) struct Sink<'a> {
     place: &'a Place,
-    invocation: usize,
+    invocation: Option<usize>,
     at: Span,
     reading: &'a mut Reading,
 }
@@ -238,6 +239,16 @@ impl Sink<'_> {
         self.span((stream, from, to), fact.into());
     }
 
+    /// A fact that the readers of logs and texts found.
+    pub(crate) fn seen(&mut self, stream: Stream, seen: line::Seen) {
+        self.span((stream, seen.from, seen.to), seen.fact);
+    }
+
+    /// The stream of what is not there.
+    pub(crate) fn stream(&self) -> Stream {
+        self.at.stream
+    }
+
     /// A line that a parser could not read.
     pub(crate) fn complain(&mut self, line: &Shown, text: impl Into<String>) {
         self.reading.complaints.push((
@@ -254,7 +265,7 @@ impl Sink<'_> {
         self.reading.facts.push(Observed {
             fact,
             place: self.place.clone(),
-            invocation: Some(self.invocation),
+            invocation: self.invocation,
             stream: Some(stream),
             from,
             to,
@@ -276,6 +287,14 @@ pub(crate) trait Probe: Sync {
     /// name need no answer here.
     fn complains(&self, _line: &str, _ctx: &Ctx<'_>) -> Fit {
         Fit::No
+    }
+    /// A line of its own table or chatter, which needs no second reading as a line.
+    fn is_chatter(&self, _line: &str) -> bool {
+        false
+    }
+    /// It reads counts (`| grep -c`, `| wc -l`) of its output by itself.
+    fn counts_itself(&self) -> bool {
+        false
     }
     /// It says something even when its output cannot be seen (`test -f`).
     fn reads_silence(&self) -> bool {
@@ -325,7 +344,8 @@ const PROBES: &[&dyn Probe] = &[
     &stacks::Gdb,
     &plain::Which,
     &versions::Versions,
-    &plain::Plain,
+    &texts::Texts,
+    &texts::Plain,
 ];
 
 /// Reads a command's output.

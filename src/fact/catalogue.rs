@@ -568,7 +568,8 @@ facts! {
     NotRun, "not_run", from "messages of shells, nohup, env, sudo" {
         /// What could not be run, as named.
         program: String,
-        /// `not_found`, `not_executable`, `bad_interpreter`, `no_such_file`, `format`.
+        /// `not_found`, `not_executable`, `bad_interpreter`, `no_such_file`, `format`, `redirect` (its
+        /// output could not be opened).
         why: String,
         /// The message.
         text: String,

@@ -8,11 +8,11 @@
 use super::plan::{self, Speaker};
 use super::{
     Claim, Confidence, Ctx, Fit, Grammar, LineFit, Look, Probe, Reading, Shown, Sink, Span, counts,
-    echo, shellmsg,
+    echo, shellmsg, texts,
 };
 use crate::event::{Exit, Stream};
-use crate::fact::{EchoedPid, Fact, Reach};
-use crate::shell::{Condition, HopKind, Tri};
+use crate::fact::{EchoedPid, Fact, NotRun, Reach};
+use crate::shell::{Condition, HopKind, Invocation, RedirectTo, Tri};
 
 /// Lines aligned at once; of more, the first and the last half are aligned.
 const MOST_LINES: usize = 3_000;
@@ -56,6 +56,8 @@ struct Offer<'a> {
     fit: Option<LineFit<'a>>,
     err: Option<ComplaintFit<'a>>,
     group: Option<usize>,
+    /// Only the shell can speak of it here, of a redirection it could not make.
+    by_shell: bool,
 }
 
 impl Offer<'_> {
@@ -129,16 +131,53 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
     for at in 0..parties.len() {
         read_party(look, &mut parties, at, &mut reading);
     }
+    nobodys(look, &parties, &mut reading);
     reading
         .unclaimed
         .sort_by_key(|span| (span.stream, span.from));
     reading
         .claims
         .sort_by_key(|claim| (claim.span.stream, claim.span.from));
+    reading.facts.sort_by_key(|seen| {
+        (
+            seen.invocation.is_none(),
+            seen.invocation,
+            seen.stream,
+            seen.from,
+        )
+    });
     reading
-        .facts
-        .sort_by_key(|seen| (seen.invocation, seen.stream, seen.from));
-    reading
+}
+
+/// What the lines say that no invocation claims: whoever said it, it was said.
+fn nobodys(look: &Look<'_>, parties: &[Party<'_>], reading: &mut Reading) {
+    let mut places = parties
+        .iter()
+        .filter(|party| party.speaker.invocation.hop.is_none())
+        .map(|party| &party.speaker.invocation.place);
+    let common = places
+        .next()
+        .filter(|first| places.all(|other| other == *first))
+        .cloned();
+    let place = common.unwrap_or_default();
+    for span in reading.unclaimed.clone() {
+        let bytes = look
+            .streams
+            .iter()
+            .find(|(stream, _)| *stream == span.stream)
+            .map(|(_, bytes)| *bytes);
+        let lines: Vec<Shown> = super::shown_lines(span.stream, bytes.unwrap_or(&[]))
+            .into_iter()
+            .filter(|line| line.from >= span.from && line.to <= span.to)
+            .collect();
+        let mut sink = Sink {
+            place: &place,
+            invocation: None,
+            at: span,
+            reading,
+        };
+        texts::content(span.stream, &lines, "", &mut sink);
+    }
 }
 
 /// Gives the lines of one stream to their parties.
@@ -265,14 +304,33 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
         }
     }
     if window.len() < left.len() {
-        bridge(&left, &window, &aligned, &mut owners);
+        bridge(&left, &aligned, &mut owners);
+    }
+    // What runs in the background prints whenever it likes.
+    let mut behind = printing.iter().filter(|offer| {
+        parties
+            .get(offer.party)
+            .is_some_and(|party| party.speaker.invocation.background)
+    });
+    if let (Some(only), None) = (behind.next(), behind.next()) {
+        for at in &left {
+            let text = lines.get(*at).map_or("", |line| line.text.as_str());
+            if let Some(slot @ None) = owners.get_mut(*at)
+                && only.fit.as_ref().is_some_and(|fit| fit(text, 1) != Fit::No)
+            {
+                *slot = Some((only.party, Confidence::Likely));
+            }
+        }
     }
     // The only program there is says what nobody else can have said.
     let leaves: Vec<usize> = offers
         .iter()
         .filter(|offer| {
             parties.get(offer.party).is_some_and(|party| {
-                party.speaker.invocation.hop.is_none() && !plan::is_quiet(party.speaker.invocation)
+                let invocation = party.speaker.invocation;
+                let speaks =
+                    stream != Stream::Stderr || !matches!(invocation.program(), "echo" | "printf");
+                invocation.hop.is_none() && speaks && !offer.by_shell && !plan::is_quiet(invocation)
             })
         })
         .map(|offer| offer.party)
@@ -288,7 +346,7 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
 }
 
 /// The lines between two windows: they belong to whoever has the lines on both sides.
-fn bridge(left: &[usize], window: &[usize], aligned: &[Owner], owners: &mut [Owner]) {
+fn bridge(left: &[usize], aligned: &[Owner], owners: &mut [Owner]) {
     let half = MOST_LINES / 2;
     let before = aligned.get(half - 1).copied().flatten();
     let after = aligned.get(half).copied().flatten();
@@ -296,7 +354,7 @@ fn bridge(left: &[usize], window: &[usize], aligned: &[Owner], owners: &mut [Own
         return;
     };
     if one == other {
-        for at in left.iter().filter(|at| !window.contains(at)) {
+        for at in left.get(half..left.len() - half).unwrap_or(&[]) {
             if let Some(owner) = owners.get_mut(*at) {
                 *owner = Some((one, Confidence::Likely));
             }
@@ -312,11 +370,13 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
     for (at, (party, ctx)) in parties.iter().zip(contexts).enumerate() {
         let speaker = &party.speaker;
         let (prints, complains) = (meets(speaker.out), meets(speaker.err));
+        // The shell speaks of a redirection that fails before it is made.
+        let by_shell = !complains && !speaker.invocation.away && stream != Stream::Stdout;
         if speaker.in_loop && !was_in_loop {
             group += 1;
         }
         was_in_loop = speaker.in_loop;
-        if !prints && !complains {
+        if !prints && !complains && !by_shell {
             continue;
         }
         let mut offer = Offer {
@@ -327,6 +387,7 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
             fit: None,
             err: None,
             group: speaker.in_loop.then_some(group),
+            by_shell,
         };
         if prints {
             let grammar = through_filter(party.probe.grammar(ctx), ctx);
@@ -343,6 +404,15 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
         }
         if complains {
             offer.err = Some(Box::new(move |line| complaint_fit(line, party, ctx)));
+        } else if by_shell {
+            offer.err = Some(Box::new(move |line| {
+                let of_shell = shellmsg::after_shell_prefix(line).is_some();
+                if of_shell {
+                    complaint_fit(line, party, ctx)
+                } else {
+                    Fit::No
+                }
+            }));
         }
         offers.push(offer);
     }
@@ -404,20 +474,12 @@ fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
         let names_it = !program.is_empty()
             && (rest.starts_with(&format!("{first}:")) || rest.ends_with(&format!(": {first}")));
         let mentions = first.len() > 2 && rest.contains(first);
-        let names_redirect = invocation
-            .redirects
-            .iter()
-            .any(|redirect| match &redirect.to {
-                crate::shell::RedirectTo::Truncate { path }
-                | crate::shell::RedirectTo::Append { path }
-                | crate::shell::RedirectTo::Read { path } => {
-                    !path.text.is_empty() && (rest.contains(&path.text) || !path.literal)
-                }
-                _ => false,
-            });
+        let names_redirect = invocation.hop.is_none() && names_redirect(rest, invocation);
         return if whole || names_it {
             Fit::Surely
-        } else if names_redirect || mentions {
+        } else if names_redirect {
+            Fit::Surely
+        } else if mentions {
             Fit::Likely
         } else {
             Fit::No
@@ -502,7 +564,7 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
     let place = &speaker.invocation.place;
     let mut sink = Sink {
         place,
-        invocation: speaker.invocation.index,
+        invocation: Some(speaker.invocation.index),
         at: Span {
             stream,
             from: here,
@@ -512,6 +574,30 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
     };
     let lines: Vec<Shown> = party.lines.iter().map(|(line, _)| line.clone()).collect();
     said_by_shell(look, party, &lines, &mut sink);
+    if speaker.invocation.hop != Some(HopKind::Ssh) {
+        let talk: Vec<Shown> = lines
+            .iter()
+            .filter(|line| !party.probe.is_chatter(&line.text))
+            .cloned()
+            .collect();
+        let first = sink.reading.facts.len();
+        texts::content(
+            Stream::Stderr,
+            &talk,
+            speaker.invocation.program(),
+            &mut sink,
+        );
+        // A shell that cannot open the file of a redirection names that file, not the command.
+        let mut at = 0;
+        sink.reading.facts.retain(|seen| {
+            at += 1;
+            let of_file = matches!(&seen.fact, Fact::NotRun(not_run)
+                if !speaker.invocation.words.iter().any(|word| word.text == not_run.program)
+                    && names_redirect(&not_run.program, speaker.invocation)
+                    && not_run.why != "redirect");
+            at <= first || !of_file
+        });
+    }
     if speaker.invocation.hop.is_some() {
         return;
     }
@@ -522,7 +608,7 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
         }
         ctx.ran = Tri::Unknown;
     }
-    if speaker.filter.counted.is_some() {
+    if speaker.filter.counted.is_some() && !party.probe.counts_itself() {
         counts::read_counted(&lines, &ctx, &mut sink);
         return;
     }
@@ -533,6 +619,59 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
     for block in lines.chunk_by(|one, next| one.stream == next.stream && one.to == next.from) {
         party.probe.read(block, &ctx, &mut sink);
     }
+}
+
+/// `bash: /server.log: Permission denied`: the redirection could not be made, so the command did not
+/// run.
+fn redirect_failed(line: &str, invocation: &Invocation) -> Option<NotRun> {
+    let rest = shellmsg::after_shell_prefix(line)?.trim_end();
+    let why = [
+        "Permission denied",
+        "No such file or directory",
+        "Is a directory",
+        "Read-only file system",
+        "No space left on device",
+        "cannot create",
+    ];
+    let failed = why.iter().any(|why| rest.ends_with(why)) && invocation.hop.is_none();
+    let program = invocation.program();
+    (failed
+        && !program.is_empty()
+        && !rest.starts_with(program)
+        && names_redirect(rest, invocation))
+    .then(|| NotRun {
+        program: invocation
+            .words
+            .first()
+            .map_or("", |word| word.text.as_str())
+            .to_owned(),
+        why: "redirect".to_owned(),
+        text: line.to_owned(),
+        path: String::new(),
+        old: Tri::Unknown,
+    })
+}
+
+/// Whether a text names a file that the invocation's output or input is redirected to.
+fn names_redirect(text: &str, invocation: &Invocation) -> bool {
+    invocation
+        .redirects
+        .iter()
+        .any(|redirect| match &redirect.to {
+            RedirectTo::Truncate { path }
+            | RedirectTo::Append { path }
+            | RedirectTo::Read { path } => {
+                let end = path.text.rsplit(['$', '}']).next().unwrap_or("");
+                let end = end.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                let known = if path.literal {
+                    path.text.as_str()
+                } else {
+                    end
+                };
+                !known.is_empty() && text.contains(known)
+            }
+            _ => false,
+        })
 }
 
 /// Facts from what shells, wrappers and ssh say about commands they could not run.
@@ -547,6 +686,10 @@ fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut
             sink.line(line, EchoedPid { pid });
             continue;
         }
+        if let Some(not_run) = redirect_failed(&line.text, speaker.invocation) {
+            sink.line(line, not_run);
+            continue;
+        }
         match shellmsg::read_line(&line.text) {
             Some(Fact::Reach(mut reach)) => {
                 if reach.host.is_empty() {
@@ -554,8 +697,11 @@ fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut
                 }
                 sink.line(line, Reach { ..reach });
             }
-            Some(fact) => sink.line(line, fact),
-            None => {}
+            // On standard error, and of programs nobody knows, it is read with all else.
+            Some(fact) if line.stream == Stream::Tty && !party.probe.counts_itself() => {
+                sink.line(line, fact);
+            }
+            _ => {}
         }
     }
 }

@@ -236,7 +236,11 @@ impl Probe for Curl {
     }
 
     fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
-        if [
+        (line.starts_with("curl: ") || self.is_chatter(line)).into()
+    }
+
+    fn is_chatter(&self, line: &str) -> bool {
+        let starts = [
             "* ",
             "> ",
             "< ",
@@ -244,18 +248,10 @@ impl Probe for Curl {
             "} [",
             "  % Total",
             "                                 Dload",
-            "curl: ",
-        ]
-        .iter()
-        .any(|start| line.starts_with(start))
-            || line == ">"
-            || line == "<"
+        ];
+        starts.iter().any(|start| line.starts_with(start))
+            || matches!(line.trim_end(), ">" | "<" | "*")
             || line.contains("--:--:--")
-        {
-            Fit::Surely
-        } else {
-            Fit::No
-        }
     }
 
     fn reads_silence(&self) -> bool {

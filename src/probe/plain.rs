@@ -1,39 +1,12 @@
-//! Programs whose output nobody reads here: their lines are claimed, so that they do not go to
-//! another. Of some the shape is known, which helps their neighbours.
+//! Programs whose output holds little to read, but whose shape is known: that helps their
+//! neighbours to find their own lines.
 
 use super::words::{Args, int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
 use crate::shell::{Invocation, Tri};
 
-/// Any program.
-pub(super) struct Plain;
-
-impl Probe for Plain {
-    fn recognises(&self, _invocation: &Invocation) -> bool {
-        true
-    }
-
-    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        shape(ctx.invocation).unwrap_or_else(|| Grammar::any(|_, _| Fit::Perhaps))
-    }
-
-    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-        for line in lines {
-            super::files::missing(line, ctx, sink);
-        }
-    }
-
-    fn complains(&self, _line: &str, ctx: &Ctx<'_>) -> Fit {
-        if super::plan::is_quiet(ctx.invocation) {
-            Fit::No
-        } else {
-            Fit::Perhaps
-        }
-    }
-}
-
 /// The shape of what some common programs print.
-fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
+pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
     let args = Args::of(invocation, "");
     let one_word = |line: &str, _: usize| {
         if line.is_empty() || line.contains(char::is_whitespace) {

@@ -82,7 +82,9 @@ pub(crate) fn speakers(tree: &Tree) -> Vec<Speaker<'_>> {
     tree.invocations
         .iter()
         .map(|invocation| speaker(tree, invocation))
-        .filter(|speaker| speaker.out.is_some() || speaker.err.is_some())
+        .filter(|speaker| {
+            speaker.out.is_some() || speaker.err.is_some() || !speaker.invocation.away
+        })
         .collect()
 }
 

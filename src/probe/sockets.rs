@@ -695,6 +695,14 @@ impl Probe for Fuser {
         (asked || table && line.starts_with(' ')).into()
     }
 
+    fn is_chatter(&self, line: &str) -> bool {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.first() == Some(&"USER")
+            || words
+                .iter()
+                .any(|word| word.len() >= 4 && word.chars().all(|c| "cefFrm.".contains(c)))
+    }
+
     fn reads_silence(&self) -> bool {
         true
     }

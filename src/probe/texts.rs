@@ -1,0 +1,193 @@
+//! Logs and other texts, shown by `tail`, `cat`, `grep`, `journalctl`, `docker logs`; and the output
+//! of programs that no other probe reads. What such texts say is read by [`super::log`]; here they
+//! take their place among the other probes.
+
+use super::log::{self, LogProbe, Output, Part, What};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, counts, files, line};
+use crate::event::Stream;
+use crate::shell::Invocation;
+use crate::text::TextLine;
+
+/// A look into a log, or a search in it.
+pub(super) struct Texts;
+
+impl Probe for Texts {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        log::recognise(invocation, &[]).is_some()
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let Some(probe) = log::recognise(ctx.invocation, &[]) else {
+            return Grammar::any(|_, _| Fit::Perhaps);
+        };
+        let most = probe.most_lines();
+        let counts = counts_one(&probe);
+        let numbered = numbers_lines(ctx.invocation);
+        let usual = match &probe.what {
+            What::Look(Part::End(_) | Part::Start(_)) => most.unwrap_or(0),
+            _ => 0,
+        };
+        let searches = matches!(&probe.what, What::Search(_));
+        let fit = move |line: &str, _: usize| {
+            if counts {
+                let number = line.trim().parse::<u64>().is_ok();
+                return if number { Fit::Surely } else { Fit::No };
+            }
+            if numbered {
+                let number = line
+                    .split([':', '-'])
+                    .next()
+                    .is_some_and(|one| one.parse::<u64>().is_ok());
+                if !number {
+                    return Fit::No;
+                }
+            }
+            match (probe.fits(line), searches) {
+                (true, true) => Fit::Likely,
+                (true, false) => Fit::Perhaps,
+                (false, _) => Fit::No,
+            }
+        };
+        Grammar {
+            min: usize::from(counts),
+            max: most,
+            usual,
+            fit: Box::new(fit),
+        }
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let mut refused = false;
+        for line in lines {
+            refused |= files::missing(line, ctx, sink);
+        }
+        if counts_with_wc(ctx) {
+            counts::read_counted(lines, ctx, sink);
+            return;
+        }
+        if let Some(probe) = log::recognise(ctx.invocation, ctx.later) {
+            read_as(&probe, lines, refused, ctx, sink);
+        }
+    }
+
+    fn counts_itself(&self) -> bool {
+        true
+    }
+}
+
+/// `grep -c` on one file.
+fn counts_one(probe: &LogProbe) -> bool {
+    matches!(&probe.what, What::Search(search) if search.counts) && probe.most_lines() == Some(1)
+}
+
+/// `grep -n` on one file: every line begins with its number.
+fn numbers_lines(invocation: &Invocation) -> bool {
+    let args = super::words::Args::of(
+        invocation,
+        "e regexp f file m max-count A B C after-context before-context context color",
+    );
+    let files = args.operands.len()
+        - usize::from(!args.has(&["e", "f", "regexp", "file"]) && !args.operands.is_empty());
+    matches!(invocation.program(), "grep" | "egrep" | "fgrep")
+        && args.has(&["n", "line-number"])
+        && !args.has(&["r", "R", "H", "recursive", "c", "count", "l", "o"])
+        && files == 1
+}
+
+/// The count of a pipeline that ends in `wc` is no search.
+fn counts_with_wc(ctx: &Ctx<'_>) -> bool {
+    ctx.filter
+        .counted
+        .as_ref()
+        .is_some_and(|counted| counted.tool.starts_with("wc"))
+}
+
+fn read_as(probe: &LogProbe, lines: &[Shown], refused: bool, ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let shown: Vec<&TextLine> = lines
+        .iter()
+        .filter(|line| line.stream != Stream::Stderr)
+        .map(|line| &line.line)
+        .collect();
+    let stream = lines
+        .iter()
+        .map(|line| line.stream)
+        .find(|stream| *stream != Stream::Stderr);
+    let stream = stream.unwrap_or(sink.stream());
+    let searches = matches!(&probe.what, What::Search(_));
+    let failed = match ctx.exit {
+        Some(code) if searches => code > 1,
+        Some(code) => code != 0 && shown.is_empty(),
+        None => false,
+    };
+    let output = Output {
+        lines: &shown,
+        stream: stream.name(),
+        ran: ctx.ran,
+        failed: failed || refused && shown.is_empty(),
+        year: None,
+    };
+    for seen in log::read(probe, &output) {
+        sink.seen(stream, seen);
+    }
+}
+
+/// Any other program.
+pub(super) struct Plain;
+
+impl Probe for Plain {
+    fn recognises(&self, _invocation: &Invocation) -> bool {
+        true
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        super::plain::shape(ctx.invocation).unwrap_or_else(|| Grammar::any(|_, _| Fit::Perhaps))
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        for line in lines {
+            files::missing(line, ctx, sink);
+        }
+        if counts_with_wc(ctx) {
+            counts::read_counted(lines, ctx, sink);
+        } else if let Some(probe) = log::recognise_pipe(ctx.invocation, ctx.later) {
+            read_as(&probe, lines, false, ctx, sink);
+        } else {
+            for stream in [Stream::Stdout, Stream::Tty] {
+                content(stream, lines, ctx.invocation.program(), sink);
+            }
+        }
+    }
+
+    fn complains(&self, _line: &str, ctx: &Ctx<'_>) -> Fit {
+        if super::plan::is_quiet(ctx.invocation) {
+            Fit::No
+        } else {
+            Fit::Perhaps
+        }
+    }
+
+    fn counts_itself(&self) -> bool {
+        true
+    }
+}
+
+/// What lines of a program's own output say: those of one stream among these.
+pub(super) fn content(stream: Stream, lines: &[Shown], program: &str, sink: &mut Sink<'_>) {
+    let shown: Vec<&TextLine> = lines
+        .iter()
+        .filter(|line| line.stream == stream)
+        .map(|line| &line.line)
+        .collect();
+    if shown.is_empty() {
+        return;
+    }
+    let context = line::Context {
+        path: "",
+        source: stream.name(),
+        program,
+        year: None,
+    };
+    for seen in log::read_content(&shown, &context) {
+        sink.seen(stream, seen);
+    }
+}
