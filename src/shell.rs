@@ -14,6 +14,7 @@ mod expand;
 mod grammar;
 mod guard;
 mod hops;
+mod invoke;
 mod path;
 mod pattern;
 pub mod quote;

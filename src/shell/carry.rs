@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::build::{Builder, Ctx, Field, MAX_HOPS, MAX_VALUE_BYTES, State, Stdin, Var};
 use super::expand::ShellName;
-use super::grammar::{Simple, Walker, read};
+use super::grammar::{Walker, read};
 use super::hops::{self, Branch, Cwd, Hop, Load};
+use super::invoke::Simple;
 use super::{Condition, EarlyExpansion, HopKind, Place, RedirectTo, ShellText, Tri, Word};
 
 impl Walker<'_> {
