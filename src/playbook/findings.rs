@@ -26,8 +26,10 @@ pub(super) fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
             timeline,
             index: &index,
         };
-        let firings = matcher.firings();
-        matches.wishes.extend(matcher.wishes(&firings));
+        let (firings, began) = matcher.firings();
+        if began {
+            matches.wishes.extend(matcher.wishes(&firings));
+        }
         matches.firings.extend(firings);
     }
     matches
@@ -51,7 +53,8 @@ struct Match<'a> {
 }
 
 impl<'a, 't> Matcher<'a, 't> {
-    fn firings(&self) -> Vec<Firing> {
+    /// What fired, and whether anything was found to begin with.
+    fn firings(&self) -> (Vec<Firing>, bool) {
         let mut search = Search::new(self.timeline, self.index, Window::ALL);
         search.each_anchor = true;
         let mut found: Vec<Match<'a>> = Vec::new();
@@ -82,10 +85,9 @@ impl<'a, 't> Matcher<'a, 't> {
             open.insert(one.scope.clone(), firings.len());
             firings.push((one, None));
         }
-        firings
-            .into_iter()
-            .map(|(one, latest)| self.firing(&one, latest.as_ref()))
-            .collect()
+        let firings = firings.into_iter();
+        let firings = firings.map(|(one, latest)| self.firing(&one, latest.as_ref()));
+        (firings.collect(), search.began())
     }
 
     /// What a complete binding is about and when it ends; `None` when it is blocked.

@@ -98,6 +98,8 @@ pub(super) struct Search<'a, 't> {
     /// Entries matched before may match again: what is observed may be what fired.
     observing: bool,
     left: std::cell::Cell<usize>,
+    /// Some first step matched.
+    began: std::cell::Cell<bool>,
 }
 
 impl<'a, 't> Search<'a, 't> {
@@ -110,7 +112,13 @@ impl<'a, 't> Search<'a, 't> {
             each_anchor: false,
             observing: false,
             left: std::cell::Cell::new(PATIENCE),
+            began: std::cell::Cell::new(false),
         }
+    }
+
+    /// Whether any first step matched at all.
+    pub(super) fn began(&self) -> bool {
+        self.began.get()
     }
 
     /// The same search, for observations.
@@ -297,6 +305,7 @@ impl<'a, 't> Search<'a, 't> {
         let first = hits == 0;
         if first {
             self.left.set(PATIENCE);
+            self.began.set(true);
         }
         let flow = next(state);
         state.bound.truncate(bound);
