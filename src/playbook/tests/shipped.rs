@@ -15,6 +15,20 @@ fn a_playbook_is_loaded_linted_and_tested_the_whole_way() {
     }
 }
 
+/// The manual's own example is loaded, linted and tested.
+#[test]
+fn the_manual_is_true() {
+    const MANUAL: &str = include_str!("../../../docs/playbooks.md");
+    let (_, rest) = MANUAL.split_once("Checked:\n\n```yaml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let playbook = load("manual", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let all = [playbook];
+    assert_eq!(lint_all(&all), []);
+    for result in run_tests(&all[0], &all) {
+        assert!(result.passed, "{result:?}");
+    }
+}
+
 fn all() -> Vec<Playbook> {
     let texts = shipped_texts();
     let loaded = texts.iter().map(|(name, text)| {
