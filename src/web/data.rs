@@ -45,6 +45,8 @@ pub struct SessionCard {
     pub ended: bool,
     /// Its commands.
     pub commands: u64,
+    /// Its newest event's place in the log.
+    pub last_seq: i64,
     /// The hosts they reached.
     pub hosts: Vec<String>,
     /// Its findings, in the order of the diagnosis.
@@ -317,6 +319,7 @@ pub struct Data {
     changes: broadcast::Sender<Change>,
     understood: Arc<Mutex<understand::Cache>>,
     index: Arc<tokio::sync::Mutex<Option<Index>>>,
+    filtered: Arc<Mutex<Option<read::Rows>>>,
 }
 
 impl Data {
@@ -333,6 +336,7 @@ impl Data {
             changes: broadcast::channel(64).0,
             understood: Arc::default(),
             index: Arc::default(),
+            filtered: Arc::default(),
         })
     }
 
@@ -355,7 +359,7 @@ impl Data {
         Ok(Desk {
             slice: self.commands(&card, want).await?,
             notes: self.notes(card.id).await?,
-            understanding: self.understanding(card.id).await?,
+            understanding: self.understanding(&card).await?,
             others: self.sessions(RECENT).await?,
             card,
         })
@@ -372,7 +376,7 @@ impl Data {
     ) -> Result<(SessionCard, Recorded, Option<Arc<Understanding>>), Failure> {
         let card = self.session(key).await?;
         let recorded = self.command(card.id, number).await?;
-        let understanding = self.understanding(card.id).await?;
+        let understanding = self.understanding(&card).await?;
         Ok((card, recorded, understanding))
     }
 }

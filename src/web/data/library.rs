@@ -131,6 +131,25 @@ fn key(text: &str, key: &str) -> Option<String> {
     Some(value.to_owned()).filter(|value| !value.is_empty())
 }
 
+/// A title with its holes (`{{K.host}}`) named by their field: `‹host›`.
+fn without_holes(title: &str) -> String {
+    let mut out = String::new();
+    let mut rest = title;
+    while let Some((before, hole)) = rest.split_once("{{") {
+        let Some((hole, after)) = hole.split_once("}}") else {
+            break;
+        };
+        let field = hole.rsplit('.').next().unwrap_or(hole).trim();
+        out.push_str(before);
+        out.push('‹');
+        out.push_str(&field.replace('_', " "));
+        out.push('›');
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 fn own_card(own: &Own) -> PlaybookCard {
     match &own.read {
         Ok(playbook) => card(playbook, true),
@@ -150,7 +169,10 @@ fn own_card(own: &Own) -> PlaybookCard {
 fn card(playbook: &Playbook, own: bool) -> PlaybookCard {
     PlaybookCard {
         id: playbook.id.clone(),
-        title: key(&playbook.text, "title").unwrap_or_else(|| playbook.id.replace('-', " ")),
+        title: key(&playbook.text, "title").map_or_else(
+            || playbook.id.replace('-', " "),
+            |title| without_holes(&title),
+        ),
         kind: playbook.kind.clone(),
         severity: playbook.severity,
         version: playbook.version,
@@ -178,4 +200,17 @@ fn references(playbook: &Playbook) -> Vec<(String, String)> {
             (words.join(" · "), reference.url.clone().unwrap_or_default())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_in_a_title_are_named() {
+        assert_eq!(
+            without_holes("{{L.name}} on {{L.target_host}} stands {{still"),
+            "‹name› on ‹target host› stands {{still"
+        );
+    }
 }

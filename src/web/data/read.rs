@@ -1,5 +1,7 @@
 //! Sessions, commands and notes from the store, and what a person adds to them.
 
+use std::sync::Arc;
+
 use crate::diagnosis::{Claim, Severity, Status};
 use crate::event::{ContentKind, Event, NewContent, NewEvent, Stream};
 use crate::id::SessionId;
@@ -17,6 +19,13 @@ use crate::web::failure::Failure;
 
 /// Commands that are read at once while a filter looks for matches.
 const SCAN: u32 = 4_000;
+
+/// All commands of a session, as of one state of it.
+#[derive(Debug)]
+pub(super) struct Rows {
+    state: (SessionId, i64),
+    rows: Arc<Vec<CommandRow>>,
+}
 
 impl Data {
     /// Sessions, newest first, at most so many.
@@ -61,6 +70,7 @@ impl Data {
             last: row.last,
             ended: row.ended.is_some(),
             commands: u64::from(row.commands),
+            last_seq: row.last_seq,
             hosts: row.hosts,
             findings: findings.into_iter().map(brief).collect(),
         })
@@ -98,7 +108,7 @@ impl Data {
         let total = u32::try_from(card.commands).unwrap_or(u32::MAX);
         let filtered = want.host.is_some() || want.text.is_some() || want.exit != ExitFilter::Any;
         if filtered {
-            return self.matching(card.id, total, want).await;
+            return self.matching(card, want).await;
         }
         let end = want.until.unwrap_or(total).min(total);
         let most = u32::try_from(want.most).unwrap_or(u32::MAX);
@@ -119,30 +129,48 @@ impl Data {
 
     /// The commands that a filter takes: all are looked through, since only a count of all says how
     /// many come before those shown.
-    async fn matching(
-        &self,
-        id: SessionId,
-        total: u32,
-        want: &Selection,
-    ) -> Result<Slice, Failure> {
-        let mut found = Vec::new();
-        let mut skip = 0;
-        while skip < total {
-            let page = Page { skip, limit: SCAN };
-            let rows = self.store.commands(id, page).await?.into_iter().map(row);
-            found.extend(rows.filter(|row| takes(want, row)));
-            skip += SCAN;
-        }
-        let matching = found.len();
-        let end = want.until.map_or(matching, |end| {
-            usize::try_from(end).map_or(matching, |end| end.min(matching))
+    async fn matching(&self, card: &SessionCard, want: &Selection) -> Result<Slice, Failure> {
+        let rows = self.all_rows(card).await?;
+        let found: Vec<&CommandRow> = rows.iter().filter(|row| takes(want, row)).collect();
+        let end = want.until.map_or(found.len(), |end| {
+            usize::try_from(end).map_or(found.len(), |end| end.min(found.len()))
         });
         let start = end.saturating_sub(want.most);
+        let part = found.get(start..end).unwrap_or_default();
         Ok(Slice {
-            rows: found.drain(start..end).collect(),
+            rows: part.iter().map(|row| (*row).clone()).collect(),
             earlier: start as u64,
-            matching: matching as u64,
+            matching: found.len() as u64,
         })
+    }
+
+    /// All commands of a session. Those of the session filtered last are kept: a filter is typed
+    /// letter by letter.
+    async fn all_rows(&self, card: &SessionCard) -> Result<Arc<Vec<CommandRow>>, Failure> {
+        let state = (card.id, card.last_seq);
+        if let Ok(kept) = self.filtered.lock()
+            && let Some(kept) = kept.as_ref().filter(|kept| kept.state == state)
+        {
+            return Ok(kept.rows.clone());
+        }
+        let mut rows = Vec::new();
+        loop {
+            let skip = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+            let page = Page { skip, limit: SCAN };
+            let part = self.store.commands(card.id, page).await?;
+            if part.is_empty() {
+                break;
+            }
+            rows.extend(part.into_iter().map(row));
+        }
+        let rows = Arc::new(rows);
+        if let Ok(mut kept) = self.filtered.lock() {
+            *kept = Some(Rows {
+                state,
+                rows: rows.clone(),
+            });
+        }
+        Ok(rows)
     }
 
     /// A session's notes, oldest first.

@@ -14,8 +14,11 @@ use crate::time::Micros;
 use super::{Data, SessionCard, Understanding};
 use crate::web::failure::Failure;
 
-/// How long a page waits before it is sent without.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a page waits before it is sent without; and in a session too long to be done by then.
+const PATIENCE: Duration = Duration::from_millis(150);
+const PATIENCE_IF_LONG: Duration = Duration::from_millis(10);
+/// Commands of a long session.
+const LONG: u64 = 3_000;
 /// Sessions that are kept in memory.
 const KEPT: usize = 8;
 /// How long a live session's diagnosis holds: silence grows while nothing happens.
@@ -57,12 +60,18 @@ impl Data {
     /// When the store does not answer.
     pub async fn understanding(
         &self,
-        id: SessionId,
+        card: &SessionCard,
     ) -> Result<Option<Arc<Understanding>>, Failure> {
+        let id = card.id;
+        let patience = if card.commands > LONG {
+            PATIENCE_IF_LONG
+        } else {
+            PATIENCE
+        };
         // On a task of its own, so that what is begun is not lost with the page that asked.
         let data = self.clone();
         let task = tokio::spawn(async move { data.understanding_now(id).await });
-        match tokio::time::timeout(PATIENCE, task).await {
+        match tokio::time::timeout(patience, task).await {
             Err(_) => Ok(None),
             Ok(Ok(understanding)) => understanding.map(Some),
             Ok(Err(error)) => Err(Failure::broken("This session cannot be diagnosed", &error)),
