@@ -191,6 +191,8 @@ fn every_page_renders_and_escapes_what_was_recorded() {
         for mark in ["✓", "✗ 1", "⚡\u{fe0e} 9"] {
             assert!(page.contains(mark), "{mark}");
         }
+        let found = site.get("/search?q=pgrep").await.body;
+        assert!(found.contains("<mark>pgrep</mark>") && found.contains(&site.at("/2")));
         let failed = site.get(&site.at("?exit=bad")).await.body;
         assert!(failed.contains("id=\"c2\"") && !failed.contains("id=\"c1\""));
         let new = site.get(&site.at("/rows?after=2")).await.body;

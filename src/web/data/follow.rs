@@ -14,6 +14,8 @@ use crate::web::failure::Failure;
 const EVERY: Duration = Duration::from_millis(400);
 /// Events that are looked through at once.
 const BATCH: u32 = 2_000;
+/// Sessions diagnosed after they changed, at one turn.
+const AT_A_TURN: usize = 4;
 /// Sessions diagnosed at the start, for the list.
 const AT_START: u32 = 40;
 
@@ -60,9 +62,14 @@ impl Data {
             from = last.seq;
             newest.extend(events.iter().map(|event| (event.session, event.seq)));
         }
+        let mut changed = Vec::new();
         for (session, seq) in newest {
             // Nobody may be listening.
             let _ = self.changes.send(Change { session, seq });
+            changed.push(session);
+        }
+        for session in changed.into_iter().rev().take(AT_A_TURN) {
+            self.diagnose_the_changed(session).await;
         }
         Ok(from)
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::id::SessionId;
+use crate::playbook::Playbook;
 use crate::projection::{self, judge, postmortem};
 use crate::store::Diagnosed;
 use crate::time::Micros;
@@ -108,7 +109,7 @@ impl Data {
         if !self.store.is_read_only() {
             let holds_for = Diagnosed {
                 seq,
-                stamp: self.stamp(),
+                stamp: stamp(&playbooks),
             };
             // For lists only: without it they show an older diagnosis.
             let saved = self
@@ -122,20 +123,33 @@ impl Data {
         }))
     }
 
-    /// What a diagnosis depends on besides the record.
-    fn stamp(&self) -> String {
-        format!("web {}", projection::facts::READER)
-    }
-
-    /// Diagnoses sessions that never were, newest first, so that lists can show what was found.
+    /// Diagnoses sessions whose stored findings are behind, newest first, so that lists show what
+    /// was found.
     pub(super) async fn diagnose_the_new(&self, most: u32) {
         let Ok(cards) = self.sessions(most).await else {
             return;
         };
+        let stamp = stamp(&self.all_playbooks());
         for card in cards {
-            if let Ok(None) = self.store.diagnosed(card.id).await {
+            let holds_for = Diagnosed {
+                seq: card.last_seq,
+                stamp: stamp.clone(),
+            };
+            if let Ok(known) = self.store.diagnosed(card.id).await
+                && known != Some(holds_for)
+            {
+                // One that cannot be diagnosed says so on its own page.
                 let _ = self.understanding_now(card.id).await;
             }
+        }
+    }
+
+    /// Diagnoses a session that just changed, unless it is long.
+    pub(super) async fn diagnose_the_changed(&self, id: SessionId) {
+        if let Ok(Some(row)) = self.store.session_row(id).await
+            && u64::from(row.commands) <= LONG
+        {
+            let _ = self.understanding_now(id).await;
         }
     }
 
@@ -153,4 +167,15 @@ impl Data {
         let understanding = self.understanding_now(card.id).await?;
         Ok((card, postmortem::draft(&view, &understanding.diagnosis)))
     }
+}
+
+/// What a diagnosis depends on besides the record: the readers and the playbooks.
+fn stamp(playbooks: &[Playbook]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(projection::facts::READER.as_bytes());
+    for playbook in playbooks {
+        hasher.update(blake3::hash(playbook.text.as_bytes()).as_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
+    format!("pages {}", hash.get(..16).unwrap_or_default())
 }
