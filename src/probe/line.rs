@@ -69,7 +69,9 @@ pub fn read_lines(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
                 kinds.add(&state.text, (state.from, state.to), ordinal, context, year);
             }
         }
-        if !last.trim().is_empty() && (short || is_notable(last)) {
+        // Rules and the marks under a line of code say nothing by themselves.
+        let speaks = last.contains(|ch: char| ch.is_alphanumeric());
+        if speaks && (short || is_notable(last)) {
             kinds.add(last, (from, to), ordinal, context, year);
         }
     }

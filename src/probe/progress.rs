@@ -73,7 +73,7 @@ fn seen(bar: Bar, (from, to): (u64, u64), context: &Context<'_>) -> Seen {
     let fact = Progress {
         path: context.path.to_owned(),
         label: bar.label,
-        percent: bar.percent,
+        percent: (bar.percent * 100.0).round() / 100.0,
         done: bar.done.map(whole),
         total: bar.total.map(whole),
         elapsed_s: bar.elapsed_s,

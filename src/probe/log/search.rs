@@ -251,7 +251,6 @@ const TROUBLE: &[&str] = &[
     "failed",
     "failure",
     "fatal",
-    "traceback",
     "critical",
     "crit",
     "panic",
@@ -276,6 +275,8 @@ fn is_narrow(expression: &str, ignore_case: bool) -> bool {
         })
         .collect();
     let general = |word: &String| TROUBLE.contains(&word.to_ascii_lowercase().as_str());
+    // `Traceback` is a mark of one language, not trouble in general; beside it, trouble may be.
+    let words: Vec<String> = words.into_iter().filter(|word| !word.contains("raceback")).collect();
     if words.is_empty() || !words.iter().all(general) {
         return false;
     }
@@ -373,7 +374,8 @@ mod tests {
             ("error", false, true),
             ("Error|error", false, false),
             ("error", true, false),
-            ("Traceback", false, true),
+            ("Traceback", false, false),
+            ("Traceback|Error", false, true),
             ("error|panic", true, false),
             ("Load weight end|error", false, false),
             ("CUDA out of memory", false, false),
