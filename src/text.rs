@@ -10,6 +10,7 @@
 //! downs within a window; what a full-screen program drew goes through a terminal of its own
 //! (`text/screen.rs`), of which the last screen is kept.
 
+mod pieces;
 mod rows;
 mod screen;
 

@@ -4,27 +4,32 @@
 //! up and down within the last [`WINDOW`] lines, column moves. It has no width, so nothing wraps.
 //! The lines already put out are the window: going back up re-opens one of them.
 
-use memchr::{memchr, memchr3};
+use memchr::{memchr, memchr2};
 
-use super::{FIRST_STATES, LAST_STATES, MAX_LINE_BYTES, State, TextLine, decode, offset};
+use super::pieces::{Body, piece, string_sequence};
+use super::{FIRST_STATES, LAST_STATES, MAX_LINE_BYTES, State, TextLine, bytes_of, decode, offset};
 
 /// How many lines the cursor can go back up.
 const WINDOW: usize = 64;
 /// A line that is re-opened, or edited in its middle, is cut at this many characters: no terminal is
 /// wider, and hostile output must not make us copy long lines again and again.
-const EDIT_WIDTH: usize = 1024;
+const EDIT_WIDTH: usize = 400;
 /// A row of the slow path is no longer than this, in characters.
 const MAX_ROW: usize = MAX_LINE_BYTES / 4;
-/// A string sequence (OSC, DCS) that does not end within this is no string sequence.
-const MAX_STRING: usize = 4096;
 
 /// Renders `bytes`, which begin at `base` in their stream, and appends their lines.
 pub(super) fn render(bytes: &[u8], base: u64, out: &mut Vec<TextLine>) {
+    render_within(bytes, base, out, 0);
+}
+
+/// Renders; `depth` counts renderings of a line's states within a rendering.
+fn render_within(bytes: &[u8], base: u64, out: &mut Vec<TextLine>, depth: u8) {
     if bytes.is_empty() {
         return;
     }
     let first = out.len();
-    let mut rows = Rows::new(out, base);
+    let mut rows = Rows::new(out, bytes, base);
+    rows.depth = depth;
     let mut parser = vte::Parser::new();
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -56,65 +61,12 @@ pub(super) fn render(bytes: &[u8], base: u64, out: &mut Vec<TextLine>) {
     }
 }
 
-/// Length of the next piece: one line end or return, an escape up to the next control, or the text
-/// before it. So that every control's place in the stream is known.
-fn piece(rest: &[u8]) -> usize {
-    match rest.first() {
-        Some(b'\n' | b'\r') => 1,
-        Some(0x1b) => rest
-            .get(1..)
-            .and_then(|tail| memchr3(b'\n', b'\r', 0x1b, tail))
-            .map_or(rest.len(), |end| end + 1),
-        _ => memchr3(b'\n', b'\r', 0x1b, rest).unwrap_or(rest.len()),
-    }
-}
-
-/// The length of an OSC, DCS, SOS, PM or APC at the front, or of its introducer when it never ends.
-fn string_sequence(rest: &[u8]) -> Option<usize> {
-    if rest.first() != Some(&0x1b) || !matches!(rest.get(1), Some(b']' | b'P' | b'X' | b'^' | b'_'))
-    {
-        return None;
-    }
-    let body = rest.get(2..rest.len().min(MAX_STRING)).unwrap_or(&[]);
-    for (at, byte) in body.iter().enumerate() {
-        match byte {
-            0x07 => return Some(2 + at + 1),
-            0x1b if body.get(at + 1) == Some(&b'\\') => return Some(2 + at + 2),
-            0x1b | b'\n' => break,
-            _ => {}
-        }
-    }
-    Some(2)
-}
-
-/// A line without controls but tabs and its own end.
-struct Body<'a> {
-    text: &'a [u8],
-    /// Carriage returns before the line feed.
-    returns: usize,
-}
-
-impl<'a> Body<'a> {
-    fn of(line: &'a [u8]) -> Option<Self> {
-        let mut text = line.strip_suffix(b"\n").unwrap_or(line);
-        let ended = text.len() < line.len();
-        let mut returns = 0;
-        while ended && let Some(shorter) = text.strip_suffix(b"\r") {
-            text = shorter;
-            returns += 1;
-        }
-        while let Some(shorter) = text.strip_prefix(b"\r") {
-            text = shorter;
-        }
-        let control = text.iter().fold(false, |control, &byte| {
-            control | (byte < 0x20 && byte != b'\t') | (byte == 0x7f)
-        });
-        (!control).then_some(Self { text, returns })
-    }
-}
-
 struct Rows<'o> {
     out: &'o mut Vec<TextLine>,
+    /// All bytes, and where they begin in their stream.
+    bytes: &'o [u8],
+    base: u64,
+    depth: u8,
     /// The first line of this rendering.
     first: usize,
     /// The first line the cursor may go up to.
@@ -146,10 +98,13 @@ struct Rows<'o> {
 }
 
 impl<'o> Rows<'o> {
-    fn new(out: &'o mut Vec<TextLine>, base: u64) -> Self {
+    fn new(out: &'o mut Vec<TextLine>, bytes: &'o [u8], base: u64) -> Self {
         let top = out.len();
         Self {
             out,
+            bytes,
+            base,
+            depth: 0,
             first: top,
             top,
             at: top,
@@ -176,7 +131,7 @@ impl<'o> Rows<'o> {
     }
 
     fn push_plain(&mut self, body: &Body<'_>, from: u64, to: u64) {
-        let (text, cut) = decode(body.text);
+        let (text, cut) = decode(&body.text);
         // Escapes just before (a colour that was set, a row of nothing) belong to this line.
         let from = self.from.min(from);
         self.out.push(TextLine {
@@ -250,16 +205,13 @@ impl<'o> Rows<'o> {
 
     /// Ends the current state of the row, if it holds anything.
     fn close_state(&mut self, to: u64) {
-        let width = self.state_width.min(self.row.len());
-        let text: String = self.row.iter().take(width).collect();
-        let text = text.trim_end();
-        if !text.is_empty() {
-            let state = State {
-                text: text.to_owned(),
+        // Most states are dropped again: their text is made of their bytes when the row is done.
+        if self.state_width > 0 && self.state_from < to {
+            self.keep(State {
+                text: String::new(),
                 from: self.state_from,
                 to,
-            };
-            self.keep(state);
+            });
         }
         self.state_from = to;
         self.state_width = 0;
@@ -310,11 +262,14 @@ impl<'o> Rows<'o> {
             self.close_state(to);
             text.truncate(text.trim_end().len());
         }
-        let states = if self.rewrites > 0 {
-            std::mem::take(&mut self.states)
-        } else {
-            Vec::new()
-        };
+        let mut states = Vec::new();
+        if self.rewrites > 0 {
+            states = std::mem::take(&mut self.states);
+            for state in &mut states {
+                self.write_out(state);
+            }
+            states.retain(|state| !state.text.is_empty());
+        }
         match self.out.get_mut(self.at) {
             Some(line) => {
                 line.text = text;
@@ -334,6 +289,38 @@ impl<'o> Rows<'o> {
                 double_cr: returns > 1,
             }),
         }
+    }
+
+    /// Makes a state's text of its bytes.
+    fn write_out(&self, state: &mut State) {
+        if !state.text.is_empty() {
+            return;
+        }
+        let bytes = bytes_of(
+            self.bytes,
+            state.from.saturating_sub(self.base),
+            state.to.saturating_sub(self.base),
+        );
+        let end = bytes.len().min(MAX_LINE_BYTES);
+        let mut lines = Vec::new();
+        // What is inside a state has no return and no line of its own but its last.
+        let mut inside = bytes.get(..end).unwrap_or(bytes).trim_ascii_end();
+        while let Some(shorter) = inside.strip_prefix(b"\r") {
+            inside = shorter;
+        }
+        if self.depth < 2 && memchr2(b'\r', b'\n', inside).is_none() {
+            render_within(inside, 0, &mut lines, self.depth + 1);
+        }
+        let text = match lines.pop() {
+            Some(line) => line.text,
+            None => decode(inside)
+                .0
+                .rsplit(['\r', '\n'])
+                .next()
+                .unwrap_or("")
+                .to_owned(),
+        };
+        text.trim_end().clone_into(&mut state.text);
     }
 
     fn line_feed(&mut self) {

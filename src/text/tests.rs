@@ -84,6 +84,20 @@ fn a_bar_is_one_line_with_its_first_and_last_states() {
 }
 
 #[test]
+fn states_are_shown_without_their_escapes() {
+    let lines = lines(b"\r\x1b[32m10%\x1b[0m |a\r\x1b[K\x1b[32m20%\x1b[0m |b\n");
+    let states: Vec<&str> = lines[0]
+        .states
+        .iter()
+        .map(|state| state.text.as_str())
+        .collect();
+    assert_eq!(
+        (states, lines[0].text.as_str()),
+        (vec!["10% |a", "20% |b"], "20% |b")
+    );
+}
+
+#[test]
 fn lines_of_a_tailed_bar_begin_with_a_return() {
     let bytes = b"\rload:  12% | 2/16\n\rload:  19% | 3/16\n";
     let lines = lines(bytes);

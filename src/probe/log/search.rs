@@ -276,7 +276,10 @@ fn is_narrow(expression: &str, ignore_case: bool) -> bool {
         .collect();
     let general = |word: &String| TROUBLE.contains(&word.to_ascii_lowercase().as_str());
     // `Traceback` is a mark of one language, not trouble in general; beside it, trouble may be.
-    let words: Vec<String> = words.into_iter().filter(|word| !word.contains("raceback")).collect();
+    let words: Vec<String> = words
+        .into_iter()
+        .filter(|word| !word.contains("raceback"))
+        .collect();
     if words.is_empty() || !words.iter().all(general) {
         return false;
     }
