@@ -48,6 +48,7 @@ pub mod shellmsg;
 mod sockets;
 mod stacks;
 mod texts;
+mod unsaid;
 mod versions;
 mod words;
 
@@ -350,7 +351,9 @@ const PROBES: &[&dyn Probe] = &[
 
 /// Reads a command's output.
 pub fn read(look: &Look<'_>) -> Reading {
-    attribution::read(look, PROBES)
+    let mut reading = attribution::read(look, PROBES);
+    unsaid::add(look, &mut reading);
+    reading
 }
 
 /// The lines of a stream as they look when printed.
