@@ -9,6 +9,7 @@ pub mod facts;
 pub mod fold;
 pub mod forget;
 pub mod ingest;
+mod parallel;
 pub mod rebuild;
 pub mod view;
 pub mod judge;

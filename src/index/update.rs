@@ -6,8 +6,8 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 use super::query::flags_of;
 use super::{Index, IndexError};
 use crate::event::{Exit, Stream};
-use crate::id::SessionId;
-use crate::store::{CommandRow, FindingRow, NoteRow, Store};
+use crate::id::{CommandId, SessionId};
+use crate::store::{CommandRow, FindingRow, NoteRow, Store, Streams};
 use crate::text;
 use crate::time::Micros;
 
@@ -17,6 +17,8 @@ const CHUNK_BYTES: usize = 8 << 10;
 const ENDS_BYTES: usize = 1 << 20;
 /// Commands read from the store at a time.
 const BATCH: u32 = 500;
+/// Output that is held in memory for that, about.
+const BATCH_BYTES: u64 = 32 << 20;
 /// Documents between two commits, while much is new.
 const DOCUMENTS_A_COMMIT: usize = 50_000;
 /// With more segments than this a writer waits until they are merged.
@@ -65,8 +67,16 @@ impl<'a> Update<'a> {
                 break;
             };
             at = last.last_seq;
-            for row in &rows {
-                self.command(store, row).await?;
+            let mut rest = rows.as_slice();
+            while !rest.is_empty() {
+                let (some, after) = rest.split_at(fitting(rest));
+                rest = after;
+                let ids: Vec<CommandId> = some.iter().map(|row| row.id).collect();
+                let mut outputs = store.outputs_of(&ids).await?;
+                for row in some {
+                    let streams = outputs.remove(&row.id).unwrap_or_default();
+                    self.command(row, &streams)?;
+                }
             }
             if self.since_commit >= DOCUMENTS_A_COMMIT {
                 self.commit(at.min(to))?;
@@ -165,7 +175,7 @@ impl<'a> Update<'a> {
         self.add(document)
     }
 
-    async fn command(&mut self, store: &Store, row: &CommandRow) -> Result<(), IndexError> {
+    fn command(&mut self, row: &CommandRow, streams: &Streams) -> Result<(), IndexError> {
         let subject = row.id.to_string();
         self.forget(&subject);
         let Some(line) = &row.line else {
@@ -174,8 +184,8 @@ impl<'a> Update<'a> {
             return Ok(());
         };
         let mut chunks = Vec::new();
-        for (stream, bytes) in store.outputs(row.id).await? {
-            cut_output(stream, &bytes, &mut chunks);
+        for (stream, bytes) in streams {
+            cut_output(*stream, bytes, &mut chunks);
         }
         // The first chunk of each stream goes with the line.
         let (first, rest): (Vec<Chunk>, Vec<Chunk>) =
@@ -219,6 +229,18 @@ impl<'a> Update<'a> {
             document.add_text(self.index.fields.flag, flag);
         }
     }
+}
+
+/// How many of these commands' outputs are read together: at least one's.
+fn fitting(rows: &[CommandRow]) -> usize {
+    let mut bytes = 0;
+    rows.iter()
+        .take_while(|row| {
+            let fits = bytes < BATCH_BYTES;
+            bytes += row.stdout_bytes + row.stderr_bytes + row.tty_bytes;
+            fits
+        })
+        .count()
 }
 
 /// When a finding's first event happened.

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use crate::event::{Envelope, Event, Exit};
-use crate::id::{CommandId, ContentId};
+use crate::id::{CommandId, ContentId, SessionId};
+use crate::projection::parallel;
 use crate::shell::{self, Tree};
 use crate::store::{Change, CommandBegan, Store, StoreError};
+use crate::time::Micros;
 
 /// Events a transaction folds at most: enough that its cost does not count, few enough that a
 /// recorder waiting to write does not notice.
@@ -28,15 +30,24 @@ pub async fn catch_up(store: &Store) -> Result<(), StoreError> {
         for envelope in &events {
             fold(envelope, &lines, store, &mut changes).await?;
         }
+        changes.extend(touched(&events));
         // When another process was quicker, the next round starts where it left off.
         store.apply(from, to, &changes).await?;
     }
 }
 
+/// What a command's row says of its line.
+#[derive(Clone)]
+struct Known {
+    target_host: Option<String>,
+    programs: String,
+}
+
+/// Reads the lines of the commands that begin here, each once.
 async fn lines_of(
     store: &Store,
     events: &[Envelope],
-) -> Result<HashMap<ContentId, Vec<u8>>, StoreError> {
+) -> Result<HashMap<ContentId, Known>, StoreError> {
     let ids: Vec<ContentId> = events
         .iter()
         .filter_map(|envelope| match &envelope.event {
@@ -44,12 +55,55 @@ async fn lines_of(
             _ => None,
         })
         .collect();
-    store.contents(&ids).await
+    let contents = store.contents(&ids).await?;
+    let mut lines: Vec<&[u8]> = contents.values().map(Vec::as_slice).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let known: HashMap<&[u8], Known> = lines
+        .iter()
+        .copied()
+        .zip(parallel::map(&lines, |line| {
+            let tree = shell::parse(&String::from_utf8_lossy(line));
+            Known {
+                target_host: tree.target_host().map(str::to_owned),
+                programs: programs(&tree),
+            }
+        }))
+        .collect();
+    Ok(contents
+        .iter()
+        .filter_map(|(id, line)| Some((*id, known.get(line.as_slice())?.clone())))
+        .collect())
+}
+
+/// One change for each session that something happened in.
+fn touched(events: &[Envelope]) -> Vec<Change> {
+    let mut touched: Vec<(SessionId, Micros, Micros, i64)> = Vec::new();
+    for envelope in events {
+        let at = envelope.at;
+        match touched.iter_mut().find(|one| one.0 == envelope.session) {
+            Some((_, first, last, seq)) => {
+                *first = (*first).min(at);
+                *last = (*last).max(at);
+                *seq = envelope.seq;
+            }
+            None => touched.push((envelope.session, at, at, envelope.seq)),
+        }
+    }
+    touched
+        .into_iter()
+        .map(|(session, first, last, seq)| Change::SessionTouched {
+            session,
+            first,
+            last,
+            seq,
+        })
+        .collect()
 }
 
 async fn fold(
     envelope: &Envelope,
-    lines: &HashMap<ContentId, Vec<u8>>,
+    lines: &HashMap<ContentId, Known>,
     store: &Store,
     changes: &mut Vec<Change>,
 ) -> Result<(), StoreError> {
@@ -78,18 +132,20 @@ async fn fold(
             recorder,
             ..
         } => {
-            let tree = lines
-                .get(&line.id)
-                .map(|bytes| shell::parse(&String::from_utf8_lossy(bytes)))
-                .unwrap_or_default();
+            let known = lines.get(&line.id);
             changes.push(Change::CommandBegan(Box::new(CommandBegan {
                 id: *command,
                 session,
                 number: *number,
                 line: line.id,
-                target_host: tree.target_host().unwrap_or(host).to_owned(),
+                target_host: known
+                    .and_then(|known| known.target_host.as_ref())
+                    .unwrap_or(host)
+                    .clone(),
                 host: host.clone(),
-                programs: programs(&tree),
+                programs: known
+                    .map(|known| known.programs.clone())
+                    .unwrap_or_default(),
                 user: user.clone(),
                 cwd: cwd.clone(),
                 parent: *parent,
@@ -180,7 +236,6 @@ async fn fold(
             }
         }
     }
-    changes.push(Change::SessionTouched { session, at, seq });
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use crate::event::{Envelope, Event, Exit, Stream};
 use crate::fact::Observed;
 use crate::id::{CommandId, ContentId, SessionId};
 use crate::import::case;
-use crate::projection::{facts, fold};
-use crate::shell;
+use crate::projection::{facts, fold, parallel};
+use crate::shell::{self, Tree};
 use crate::store::{JudgementRow, NoteRow, Page, Store, StoreError};
 use crate::time::Micros;
 use crate::timeline;
@@ -72,17 +72,24 @@ impl SessionView {
     /// The instant silence is judged against: `now` in a live session, the end of the last command
     /// in one that was imported or is over.
     pub fn as_of(&self, now: Micros) -> Micros {
-        let end = self
-            .commands
+        if self.is_live(now) {
+            now.max(self.end())
+        } else {
+            self.end()
+        }
+    }
+
+    /// When its last command ended.
+    fn end(&self) -> Micros {
+        self.commands
             .iter()
             .map(timeline::Command::ended)
             .max()
-            .unwrap_or(self.started);
-        if self.is_live(now) { now.max(end) } else { end }
+            .unwrap_or(self.started)
     }
 
-    /// A command runs, or something happened within the last half hour: the time after which a new
-    /// command begins a new session. What was imported is never live.
+    /// A command runs, or one did within the last half hour: the time after which a new command
+    /// begins a new session. What was imported is never live.
     pub fn is_live(&self, now: Micros) -> bool {
         let imported = self
             .details
@@ -91,7 +98,7 @@ impl SessionView {
         !self.relative_time
             && !imported
             && self.ended.is_none()
-            && (self.is_running() || now.seconds_since(self.last) < LIVE_S)
+            && (self.is_running() || now.seconds_since(self.end()) < LIVE_S)
     }
 }
 
@@ -114,7 +121,7 @@ pub async fn session(store: &Store, id: SessionId) -> Result<SessionView, StoreE
         })?;
     let mut facts = store.facts(id).await?;
     let rows = store.commands(id, Page::ALL).await?;
-    let mut commands = Vec::with_capacity(rows.len());
+    let mut known = Vec::with_capacity(rows.len());
     let mut details = Vec::with_capacity(rows.len());
     for row in rows {
         details.push(Detail {
@@ -125,7 +132,7 @@ pub async fn session(store: &Store, id: SessionId) -> Result<SessionView, StoreE
             gap_bytes: row.gap_bytes,
             erased: row.line.is_none(),
         });
-        commands.push(command(Known {
+        known.push(Known {
             id: row.id,
             number: row.number,
             line: row.line,
@@ -137,8 +144,9 @@ pub async fn session(store: &Store, id: SessionId) -> Result<SessionView, StoreE
             stdout_bytes: row.stdout_bytes,
             stderr_bytes: row.stderr_bytes,
             tty_bytes: row.tty_bytes,
-        }));
+        });
     }
+    let commands = commands(known);
     Ok(SessionView {
         id,
         title: row.title,
@@ -168,7 +176,35 @@ struct Known {
     tty_bytes: u64,
 }
 
-fn command(known: Known) -> timeline::Command {
+/// Reads the lines, which takes longer than all the rest, each once; and fills in what is known.
+fn commands(known: Vec<Known>) -> Vec<timeline::Command> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut lines: Vec<&str> = Vec::new();
+    for line in known.iter().filter_map(|known| known.line.as_deref()) {
+        places.entry(line).or_insert_with(|| {
+            lines.push(line);
+            lines.len() - 1
+        });
+    }
+    let trees = parallel::map(&lines, |line| shell::parse(line));
+    let trees: Vec<Tree> = known
+        .iter()
+        .map(|known| {
+            let place = known.line.as_deref().and_then(|line| places.get(line));
+            place
+                .and_then(|place| trees.get(*place))
+                .cloned()
+                .unwrap_or_default()
+        })
+        .collect();
+    known
+        .into_iter()
+        .zip(trees)
+        .map(|(known, tree)| command(known, tree))
+        .collect()
+}
+
+fn command(known: Known, tree: Tree) -> timeline::Command {
     #[expect(
         clippy::cast_precision_loss,
         reason = "microseconds of a command, shown in seconds"
@@ -177,7 +213,7 @@ fn command(known: Known) -> timeline::Command {
     timeline::Command {
         id: known.id,
         number: known.number,
-        tree: known.line.as_deref().map(shell::parse).unwrap_or_default(),
+        tree,
         line: known.line.unwrap_or_else(|| ERASED_LINE.to_owned()),
         host: known.host,
         at: known.at,
@@ -373,10 +409,9 @@ impl Replay {
     fn finish(mut self) -> SessionView {
         self.known
             .sort_by_key(|(known, _)| (known.at, known.number));
-        for (known, detail) in self.known {
-            self.view.commands.push(command(known));
-            self.view.details.push(detail);
-        }
+        let (known, details) = self.known.into_iter().unzip();
+        self.view.commands = commands(known);
+        self.view.details = details;
         self.view
             .notes
             .sort_by_key(|note| (note.at, note.event.to_string()));

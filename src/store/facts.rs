@@ -24,6 +24,8 @@ pub struct ReadCommand {
     pub exit: Exit,
     /// Its newest event: what the reading will be current to.
     pub seq: i64,
+    /// How much it printed.
+    pub bytes: u64,
 }
 
 /// A reading on its way into the store.
@@ -62,6 +64,7 @@ struct RawStale {
     host: String,
     exit: String,
     last_seq: i64,
+    bytes: i64,
 }
 
 fn bad(what: String) -> StoreError {
@@ -80,7 +83,8 @@ impl Store {
     ) -> Result<Vec<ReadCommand>, StoreError> {
         // Indexes: commands_order, then the readings' primary key.
         let rows: Vec<RawStale> = sqlx::query_as(
-            "select c.id, c.session, c.line, c.host, c.exit, c.last_seq
+            "select c.id, c.session, c.line, c.host, c.exit, c.last_seq,
+                    c.stdout_bytes + c.stderr_bytes + c.tty_bytes as bytes
              from commands as c left join readings as r on r.command = c.id
              where c.session = ?
                and (r.command is null or r.seq <> c.last_seq or r.reader <> ?)
@@ -101,6 +105,7 @@ impl Store {
                     host: row.host.clone(),
                     exit: serde_json::from_str(&row.exit).map_err(|_| parse())?,
                     seq: row.last_seq,
+                    bytes: u64::try_from(row.bytes).unwrap_or(0),
                 })
             })
             .collect()

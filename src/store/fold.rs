@@ -23,13 +23,15 @@ pub enum Change {
         /// When it began.
         at: Micros,
     },
-    /// Something happened in a session.
+    /// Things happened in a session.
     SessionTouched {
         /// Which.
         session: SessionId,
-        /// When.
-        at: Micros,
-        /// The event's place in the log.
+        /// When the first of them did.
+        first: Micros,
+        /// When the last of them did.
+        last: Micros,
+        /// The newest event's place in the log.
         seq: i64,
     },
     /// A person closed a session.
@@ -281,13 +283,19 @@ async fn apply_change(connection: &mut SqliteConnection, change: &Change) -> sql
         .bind(i64::from(*automatic))
         .bind(i64::from(*relative_time))
         .bind(at.0),
-        Change::SessionTouched { session, at, seq } => sqlx::query(
+        Change::SessionTouched {
+            session,
+            first,
+            last,
+            seq,
+        } => sqlx::query(
             "update sessions
-             set last_us = max(last_us, ?2), started_us = min(started_us, ?2), last_seq = ?3
+             set started_us = min(started_us, ?2), last_us = max(last_us, ?3), last_seq = ?4
              where id = ?1",
         )
         .bind(session.to_string())
-        .bind(at.0)
+        .bind(first.0)
+        .bind(last.0)
         .bind(seq),
         Change::SessionEnded { session, at } => {
             sqlx::query("update sessions set ended_us = ?2 where id = ?1")

@@ -1,5 +1,10 @@
 //! A command's output, put together from the pieces it came in.
 
+use std::collections::HashMap;
+
+use sqlx::FromRow;
+
+use super::content::Row;
 use super::{Store, StoreError};
 use crate::event::{ChunkMark, Event, Stream};
 use crate::id::{CommandId, ContentId};
@@ -21,6 +26,20 @@ pub struct Piece {
 
 /// A command's output, the streams that have any, in the order stdout, stderr, tty.
 pub type Streams = Vec<(Stream, Vec<u8>)>;
+
+#[derive(FromRow)]
+struct Printed {
+    command: String,
+    stream: String,
+    #[sqlx(flatten)]
+    content: Row,
+}
+
+fn stream_of(name: &str) -> Option<Stream> {
+    [Stream::Stdout, Stream::Stderr, Stream::Tty]
+        .into_iter()
+        .find(|stream| stream.name() == name)
+}
 
 impl Store {
     /// The pieces of a command's output in the order they came, without their bytes.
@@ -70,23 +89,56 @@ impl Store {
     /// # Errors
     /// As [`Store::output_pieces`].
     pub async fn outputs(&self, command: CommandId) -> Result<Streams, StoreError> {
-        let mut pieces = self.output_pieces(command).await?;
-        pieces.sort_by_key(|piece| (piece.stream, piece.offset_bytes));
-        let ids: Vec<ContentId> = pieces.iter().map(|piece| piece.content).collect();
-        let mut contents = self.contents(&ids).await?;
-        let mut streams = Streams::new();
-        for piece in pieces {
-            let Some(bytes) = contents.remove(&piece.content) else {
+        Ok(self
+            .outputs_of(&[command])
+            .await?
+            .remove(&command)
+            .unwrap_or_default())
+    }
+
+    /// All streams of several commands; those that printed nothing are left out. The caller sees to
+    /// it that they fit in memory.
+    ///
+    /// # Errors
+    /// As [`Store::output_pieces`].
+    pub async fn outputs_of(
+        &self,
+        commands: &[CommandId],
+    ) -> Result<HashMap<CommandId, Streams>, StoreError> {
+        let list = serde_json::to_string(commands).unwrap_or_default();
+        // Indexes: events_command, then the contents' primary key.
+        let rows: Vec<Printed> = sqlx::query_as(
+            "select e.command, e.body ->> '$.stream' as stream,
+                    c.id, c.kind, c.len_bytes, c.codec, c.salt, c.bytes
+             from json_each(?) as wanted
+             join events as e on e.command = wanted.value and e.kind = 'output_recorded'
+             join contents as c on c.id = e.body ->> '$.content.id'
+             order by e.command, stream, e.body ->> '$.offset_bytes'",
+        )
+        .bind(list)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.error(error))?;
+        let mut outputs: HashMap<CommandId, Streams> = HashMap::new();
+        for row in rows {
+            let bad = || StoreError::BadRow {
+                what: format!("output of command {}", row.command),
+            };
+            let command: CommandId = row.command.parse().map_err(|_| bad())?;
+            let stream = stream_of(&row.stream).ok_or_else(bad)?;
+            let Some((_salt, bytes)) = row.content.read()?.kept else {
                 continue;
             };
-            match streams.last_mut() {
-                Some((stream, so_far)) if *stream == piece.stream => {
-                    so_far.extend_from_slice(&bytes);
-                }
-                _ => streams.push((piece.stream, bytes)),
+            let streams = outputs.entry(command).or_default();
+            match streams.iter_mut().find(|(found, _)| *found == stream) {
+                Some((_, so_far)) => so_far.extend_from_slice(&bytes),
+                None => streams.push((stream, bytes)),
             }
         }
-        Ok(streams)
+        for streams in outputs.values_mut() {
+            streams.sort_by_key(|(stream, _)| *stream);
+        }
+        Ok(outputs)
     }
 
     /// Bytes `from..to` of one stream of a command, as far as they are there: what a quote needs,
