@@ -42,6 +42,13 @@ const WRITE_BYTES: usize = 256 << 10;
 struct Masks {}
 
 impl Masks {
+    /// Masks what is secret in the command line and its words.
+    #[expect(
+        clippy::unused_self,
+        reason = "the masking engine keeps its state here"
+    )]
+    fn mask_line(&mut self, _start: &mut Start) {}
+
     /// Masks what is secret in `bytes`, in place. May hold back a tail that could be the beginning
     /// of a secret until the next call, or until `last`.
     #[expect(
@@ -84,7 +91,7 @@ impl Keeper {
     ///
     /// # Errors
     /// When the file cannot be made or written.
-    pub fn create(path: &Path, start: &Start, cap: Cap) -> io::Result<Self> {
+    pub fn create(path: &Path, mut start: Start, cap: Cap) -> io::Result<Self> {
         // Under another name until the first record is there: a reader never sees less than that.
         let unborn = path.with_extension("new");
         let file = File::options()
@@ -95,7 +102,8 @@ impl Keeper {
         spool::hold(&file);
         let mut keeper = Self::over(file, path, cap);
         keeper.out = spool::header();
-        spool::encode(&Record::Start(Box::new(start.clone())), &mut keeper.out);
+        keeper.masks.mask_line(&mut start);
+        spool::encode(&Record::Start(Box::new(start)), &mut keeper.out);
         match keeper
             .write_out()
             .and_then(|()| std::fs::rename(&unborn, path))

@@ -135,6 +135,8 @@ pub struct Pump {
     pub signals: OwnedFd,
     /// When its clock began.
     pub began: Instant,
+    /// Set by a signal that comes when there is no command left to hand it to.
+    pub told_to_leave: bool,
 }
 
 /// What is left when the pump is done.
@@ -182,9 +184,11 @@ impl Pump {
         let mut ended: Option<(Exit, Instant, i64)> = None;
         let mut lingering = Lingering::new();
         loop {
-            let ready = self.poll(ended.is_some(), &lingering);
+            // What the command printed last is seen by a poll that begins after its end is known.
+            let was_ended = ended.is_some();
+            let ready = self.poll(was_ended, &lingering);
             if ready.signals {
-                self.take_signals();
+                self.take_signals(was_ended);
             }
             if ready.shim || ready.signals {
                 let exit = if ready.shim {
@@ -215,12 +219,13 @@ impl Pump {
                         return self.done(Exit::Running, duration_us);
                     }
                 }
-                Some((exit, when, duration_us)) => {
+                Some((exit, when, duration_us)) if was_ended => {
                     let drained = ready.read.is_empty() || when.elapsed() > DRAIN;
-                    if drained && !waiting {
+                    if (drained && !waiting) || self.told_to_leave {
                         return self.done(exit, duration_us);
                     }
                 }
+                Some(_) => {}
             }
         }
     }
@@ -352,13 +357,15 @@ impl Pump {
         });
     }
 
-    fn take_signals(&mut self) {
+    fn take_signals(&mut self, ended: bool) {
         let own = std::process::id();
         while let Some(signal) = sys::next_signal(&self.signals) {
             match signal.number {
                 libc::SIGCHLD => {}
                 libc::SIGWINCH => self.resize(signal),
                 _ if signal.sender == own && !signal.by_kernel => {}
+                libc::SIGCONT if ended => {}
+                _ if ended => self.told_to_leave = true,
                 _ => self.forward(signal),
             }
         }

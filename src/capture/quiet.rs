@@ -110,7 +110,7 @@ pub fn record(recording: &Recording) -> Result<Recorded, CannotRecord> {
         size: None,
     };
     let path = spool_path(&recording.home, command);
-    let mut keeper = Keeper::create(&path, &start, Cap::default())
+    let mut keeper = Keeper::create(&path, start, Cap::default())
         .map_err(|source| CannotRecord::Spool { path, source })?;
     let began = Instant::now();
     let after_us = || i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);

@@ -22,6 +22,7 @@ use crate::capture::sys::{self, Place, StandardFd, Taken, standard};
 use crate::capture::writer::Writer;
 use crate::event::{Exit, Stream, Terminals};
 use crate::id::{CommandId, SessionId};
+use crate::shell;
 use crate::time::Micros;
 
 /// What stands before the program on the command line.
@@ -29,6 +30,8 @@ use crate::time::Micros;
 pub struct Options {
     /// The session asked for.
     pub session: Option<String>,
+    /// How much of the output is kept.
+    pub cap: Cap,
 }
 
 /// `rec` itself failed before the command was started.
@@ -208,7 +211,7 @@ fn begin(
         size: terminal_size(terminals),
     };
     let path = spool_path(&home, command);
-    let keeper = Keeper::create(&path, &start, Cap::default())
+    let keeper = Keeper::create(&path, start, options.cap)
         .map_err(|error| Trouble::Recording(format!("{}: {error}", path.display())))?;
     sys::set_variable("REC_SESSION", chosen.session.to_string());
     sys::set_variable("REC_PARENT", command.to_string());
@@ -242,18 +245,9 @@ pub fn user_name() -> Option<String> {
 pub fn line_of(argv: &[OsString]) -> String {
     let words: Vec<String> = argv
         .iter()
-        .map(|word| quote(&word.to_string_lossy()))
+        .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    words.join(" ")
-}
-
-fn quote(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "_-./:=@%+,".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    shell::quote::join(&words)
 }
 
 fn is_terminal(fd: StandardFd) -> bool {
@@ -276,7 +270,7 @@ fn terminal_size(terminals: Terminals) -> Option<Size> {
 
 enum Started {
     Runs(Box<Pump>),
-    Not(CannotStart, Option<Keeper>),
+    Not(CannotStart, Option<Box<Keeper>>),
 }
 
 /// Pipes for those of descriptors 1 and 2 that are not terminals.
@@ -388,6 +382,7 @@ fn start_beside(
         writer: writer(keeper),
         signals: signal_file,
         began,
+        told_to_leave: false,
     })))
 }
 
@@ -474,6 +469,7 @@ fn start_within(
                 writer: writer(keeper),
                 signals: signal_file,
                 began,
+                told_to_leave: false,
             })));
         }
         Some(Report::Failed(code)) => io::Error::from_raw_os_error(code),
@@ -485,7 +481,7 @@ fn start_within(
 
 fn not_started(argv: &[OsString], error: &io::Error, keeper: Option<Keeper>) -> Started {
     let program = argv.first().cloned().unwrap_or_default();
-    Started::Not(CannotStart::new(&program, error), keeper)
+    Started::Not(CannotStart::new(&program, error), keeper.map(Box::new))
 }
 
 fn writer(keeper: Option<Keeper>) -> Writer {

@@ -178,7 +178,7 @@ pub fn start(work: Work) -> std::io::Result<Shim> {
             drop(ours);
             // Neither a panic nor a return may run the recorder's code in this process.
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                live(work, theirs, recorder)
+                live(work, theirs, recorder);
             }))
             .ok();
             sys::leave(0)

@@ -24,7 +24,8 @@ pub const MAGIC: &[u8; 8] = b"RECSPOOL";
 /// The version this program writes.
 pub const VERSION: u32 = 1;
 /// Bytes before the first frame.
-pub const HEADER_LEN: u64 = 12;
+pub const HEADER_LEN: u64 = HEADER_BYTES as u64;
+const HEADER_BYTES: usize = 12;
 /// Largest payload that is written or believed.
 pub const MAX_PAYLOAD_BYTES: usize = 16 << 20;
 
@@ -363,7 +364,7 @@ impl Frames {
     fn open(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let mut file = BufReader::with_capacity(64 << 10, file);
-        let mut head = [0; HEADER_LEN as usize];
+        let mut head = [0; HEADER_BYTES];
         let got = read_up_to(&mut file, &mut head)?;
         let mut frames = Self {
             file,

@@ -100,6 +100,10 @@ pub fn hide_arguments() {
 /// Sets a variable of this process and of what it starts.
 ///
 /// Callers do so before the first thread starts.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an environment passed to the child would come out sorted, and lose what is no variable"
+)]
 pub fn set_variable(name: &str, value: impl AsRef<OsStr>) {
     // SAFETY: called while this process has one thread (see above), so nobody reads meanwhile.
     unsafe { std::env::set_var(name, value) };

@@ -19,7 +19,7 @@ use crate::event::Stream;
 /// How long the pump waits for an append.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 /// Bytes that may wait for the writer; with the waiting end and buffers this stays under 64 MiB.
-const QUEUE_BYTES: usize = 8 << 20;
+const QUEUE_BYTES: usize = 2 << 20;
 /// Output counts as paused after this long without any.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often a long-running command's spool is put on the medium.

@@ -31,6 +31,7 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
     match run::record(
         &Options {
             session: options.session.clone(),
+            ..Options::default()
         },
         argv,
         &tell,

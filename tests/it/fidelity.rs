@@ -57,7 +57,7 @@ fn a_death_by_signal_is_one() {
 fn every_byte_passes_and_is_kept_and_streams_stay_apart() {
     let bench = Bench::new();
     let bytes: Vec<u8> = (0..300_000_u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[2])
         .collect();
     std::fs::write(bench.file("x"), &bytes).unwrap();
     let output = finish(bench.recorded(&["sh", "-c", "cat x; printf err >&2"]));

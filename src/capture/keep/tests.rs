@@ -40,7 +40,7 @@ const END: End = End {
 fn keep(cap: Cap, feed: impl FnOnce(&mut Keeper)) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.spool");
-    let mut keeper = Keeper::create(&path, &start(), cap).unwrap();
+    let mut keeper = Keeper::create(&path, start(), cap).unwrap();
     feed(&mut keeper);
     keeper.end(&END);
     let read = read_spool(&path, 0).unwrap();
