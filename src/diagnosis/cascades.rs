@@ -82,12 +82,13 @@ fn names(root: &Draft, effect: &Draft) -> bool {
     {
         return false;
     }
-    let named = root
-        .root_of
-        .iter()
-        .any(|name| kinds::matches(name, &effect.finding.kind) || effect.playbooks.contains(name));
+    // A kind does not follow from itself; a playbook that is named may well be of the same kind.
+    let kind = &effect.finding.kind;
+    let named = root.root_of.iter().any(|name| {
+        effect.playbooks.contains(name)
+            || (root.finding.kind != *kind && kinds::matches(name, kind))
+    });
     named
-        && root.finding.kind != effect.finding.kind
         && (root.near(effect)
             || (root.same_host(effect) && effect.finding.since >= root.finding.since))
 }

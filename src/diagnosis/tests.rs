@@ -295,6 +295,24 @@ fn a_playbook_names_what_follows_from_it_and_consequences_of_consequences_count(
 }
 
 #[test]
+fn a_playbook_of_the_same_kind_can_follow_when_it_is_named() {
+    let timeline = session(&["ssh gpu01 'pkill -f x; y'", "ssh gpu01 'pgrep -f x'"]);
+    let playbooks = [
+        playbook(
+            "killed",
+            "process.self_match",
+            "high",
+            "root_of: [fooled]\n",
+        ),
+        playbook("fooled", "process.self_match", "low", ""),
+    ];
+    let firings = vec![firing(&timeline, 0, 1, &[]), firing(&timeline, 1, 2, &[])];
+    let got = fired(&playbooks, &timeline, firings);
+    assert_eq!(ids(&got), ["killed", "fooled"]);
+    assert_eq!(got.findings[0].cause_of, [got.findings[1].id]);
+}
+
+#[test]
 fn causes_in_a_circle_are_cut_at_the_later_one() {
     let timeline = session(&["ssh gpu01 'a; b'"]);
     let playbooks = [
