@@ -78,6 +78,7 @@ pub async fn run(args: &Demo) -> Result<ExitCode, CommandError> {
                 .hint("set REC_HOME to a folder of yours"),
         );
     }
+    desk.home.prepare()?;
     let stage = Stage::set()?;
     let id = judge::begin(&desk, "Demo: a restart that never happened").await?;
     say("A stand-in server was running; now it is restarted, the way ssh would do it.\n\n");

@@ -57,7 +57,7 @@ impl Desk {
         }
         if asked.is_none()
             && let Some(current) = session::current(&self.home)
-            && self.store.session_row(current).await?.is_some()
+            && self.store.has_session(current).await?
         {
             return Ok(current);
         }

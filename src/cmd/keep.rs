@@ -83,9 +83,7 @@ pub async fn forget(
 ) -> Result<ExitCode, CommandError> {
     let session = desk.session(session).await?;
     let found = desk.store.find_command(session, text).await?;
-    let erased = desk.store.forget(found.id, Micros::now()).await?;
-    // The index is told by the event; it forgets the words before this verb says so.
-    Index::open(desk.home.path())?.catch_up(&desk.store).await?;
+    let erased = projection::forget::forget(&desk.home, &desk.store, found.id, Micros::now()).await?;
     say(&format!(
         "#{}: {} erased ({} pieces); that it ran stays on record\n",
         found.number,

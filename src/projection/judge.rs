@@ -56,20 +56,46 @@ pub async fn diagnose(
         let bytes = store.output_range(command.id, stream, from, to).await?;
         quotes.insert(wanted, String::from_utf8_lossy(&bytes).into_owned());
     }
-    if quotes.is_empty() {
-        return Ok(unquoted);
-    }
     let quote = |command, stream, from, to| {
         quotes
             .get(&(command, stream, from, to))
             .cloned()
             .unwrap_or_default()
     };
-    Ok(diagnosis::from_matches(
-        playbooks,
-        &matches,
-        sources(&quote),
-    ))
+    let diagnosis = if quotes.is_empty() {
+        unquoted
+    } else {
+        diagnosis::from_matches(playbooks, &matches, sources(&quote))
+    };
+    keep(store, view, playbooks, &diagnosis).await;
+    Ok(diagnosis)
+}
+
+/// Keeps the findings for search and for lists, where the database can be written. They can be made
+/// again at any time, so that a database that is busy is no failure.
+async fn keep(store: &Store, view: &SessionView, playbooks: &[Playbook], diagnosis: &Diagnosis) {
+    if store.is_read_only() {
+        return;
+    }
+    let kept = async {
+        let seq = store.session_row(view.id).await?.map_or(0, |row| row.last_seq);
+        let now = Diagnosed { seq, stamp: stamp(playbooks) };
+        if store.diagnosed(view.id).await? != Some(now.clone()) {
+            store.save_findings(view.id, &now, &diagnosis.findings).await?;
+        }
+        Ok::<(), StoreError>(())
+    };
+    drop(kept.await);
+}
+
+/// What findings depend on besides the session: who read the output, and the playbooks.
+pub fn stamp(playbooks: &[Playbook]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(facts::READER.as_bytes());
+    for playbook in playbooks {
+        hasher.update(playbook.text.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 fn judgements(view: &SessionView) -> Vec<Judgement> {

@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::id::SessionId;
-use crate::playbook::Playbook;
 use crate::projection::{self, judge, postmortem};
 use crate::store::Diagnosed;
 use crate::time::Micros;
@@ -94,29 +93,18 @@ impl Data {
         let known = cell.get_or_try_init(|| async move {
             // Shell, probes and playbooks keep a core busy: not one that answers requests.
             let runtime = tokio::runtime::Handle::current();
-            tokio::task::spawn_blocking(move || runtime.block_on(data.understand(id, seq)))
+            tokio::task::spawn_blocking(move || runtime.block_on(data.understand(id)))
                 .await
                 .map_err(|error| Failure::broken("This session cannot be diagnosed", &error))?
         });
         known.await.cloned()
     }
 
-    async fn understand(&self, id: SessionId, seq: i64) -> Result<Arc<Understanding>, Failure> {
+    async fn understand(&self, id: SessionId) -> Result<Arc<Understanding>, Failure> {
         let view = projection::session(&self.store, id).await?;
         let now = Micros::now();
         let playbooks = self.all_playbooks();
         let diagnosis = judge::diagnose(&self.store, &view, &playbooks, now).await?;
-        if !self.store.is_read_only() {
-            let holds_for = Diagnosed {
-                seq,
-                stamp: stamp(&playbooks),
-            };
-            // For lists only: without it they show an older diagnosis.
-            let saved = self
-                .store
-                .save_findings(id, &holds_for, &diagnosis.findings);
-            let _ = saved.await;
-        }
         Ok(Arc::new(Understanding {
             timeline: judge::timeline(&view, now),
             diagnosis,
@@ -129,7 +117,7 @@ impl Data {
         let Ok(cards) = self.sessions(most).await else {
             return;
         };
-        let stamp = stamp(&self.all_playbooks());
+        let stamp = judge::stamp(&self.all_playbooks());
         for card in cards {
             let holds_for = Diagnosed {
                 seq: card.last_seq,
@@ -167,15 +155,4 @@ impl Data {
         let understanding = self.understanding_now(card.id).await?;
         Ok((card, postmortem::draft(&view, &understanding.diagnosis)))
     }
-}
-
-/// What a diagnosis depends on besides the record: the readers and the playbooks.
-fn stamp(playbooks: &[Playbook]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(projection::facts::READER.as_bytes());
-    for playbook in playbooks {
-        hasher.update(blake3::hash(playbook.text.as_bytes()).as_bytes());
-    }
-    let hash = hasher.finalize().to_hex();
-    format!("pages {}", hash.get(..16).unwrap_or_default())
 }
