@@ -351,8 +351,11 @@ impl Guard {
                 self.outer.assume_raw(false);
             }
             Request::Continue => {
-                self.state = State::Runs;
-                sys::send_signal(-self.child, libc::SIGCONT).ok();
+                // An ended command stays ended, whatever was asked meanwhile.
+                if !matches!(self.state, State::Ended(_)) {
+                    self.state = State::Runs;
+                    sys::send_signal(-self.child, libc::SIGCONT).ok();
+                }
             }
             Request::TakeOver => {}
         }

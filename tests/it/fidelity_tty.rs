@@ -22,6 +22,16 @@ fn bash(bench: &Bench) -> Screen {
     screen
 }
 
+/// The only child of a recorder on a terminal.
+fn shim_of(recorder: u32) -> u32 {
+    let path = format!("/proc/{recorder}/task/{recorder}/children");
+    std::fs::read_to_string(path)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
+}
+
 #[test]
 fn terminals_stay_terminals_and_pipes_pipes() {
     let look = "for f in 0 1 2; do [ -t $f ] && echo $f >>kinds; done; true";
@@ -301,11 +311,13 @@ fn a_hung_up_terminal_hangs_the_command_up() {
     let script = "trap 'echo bye; exit 3' HUP; echo on; while :; do sleep 0.05; done";
     let mut screen = on_screen(bench.recorded(&["sh", "-c", script]));
     screen.until("on");
+    let shim = shim_of(screen.pid());
     let mut child = screen.hang_up();
     crate::bench::wait(&mut child);
     until("its end is on record", || {
         exit_of(&bench.record()).is_some()
     });
+    until("nothing of ours is left", || !lives(shim));
     let record = bench.record();
     assert_eq!(exit_of(&record), Some(Exit::Code(3)));
     let shown = String::from_utf8(output_of(&record, Stream::Tty)).unwrap();
