@@ -41,7 +41,7 @@ struct Party<'a> {
     complained: bool,
     /// Its exit code, when the line printed it after it (`echo $?`).
     code: Option<i32>,
-    lines: Vec<(Shown, Confidence)>,
+    lines: Vec<Shown>,
 }
 
 /// How well a line fits as a complaint.
@@ -114,11 +114,7 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
         };
         let echo = party.speaker.invocation;
         if matches!(echo.program(), "echo" | "printf") {
-            let texts: Vec<&str> = party
-                .lines
-                .iter()
-                .map(|(line, _)| line.text.as_str())
-                .collect();
+            let texts: Vec<&str> = party.lines.iter().map(|line| line.text.as_str()).collect();
             if let Some((index, code)) = echo::code_before(look.tree, echo, &texts)
                 && let Some(before) = parties
                     .iter_mut()
@@ -129,7 +125,7 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
         }
     }
     for at in 0..parties.len() {
-        read_party(look, &mut parties, at, &mut reading);
+        read_party(look, &parties, at, &mut reading);
     }
     nobodys(look, &parties, &mut reading);
     reading
@@ -218,7 +214,7 @@ fn settle(
                     if stream == Stream::Stderr {
                         party.complained = true;
                     }
-                    party.lines.push((line, confidence));
+                    party.lines.push(line);
                 }
                 reading.unclaimed.extend(open.take());
             }
@@ -475,9 +471,7 @@ fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
             && (rest.starts_with(&format!("{first}:")) || rest.ends_with(&format!(": {first}")));
         let mentions = first.len() > 2 && rest.contains(first);
         let names_redirect = invocation.hop.is_none() && names_redirect(rest, invocation);
-        return if whole || names_it {
-            Fit::Surely
-        } else if names_redirect {
+        return if whole || names_it || names_redirect {
             Fit::Surely
         } else if mentions {
             Fit::Likely
@@ -540,7 +534,7 @@ fn exit_of(look: &Look<'_>, party: &Party<'_>) -> Option<i32> {
 }
 
 /// Lets the probe of a party read its lines.
-fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &mut Reading) {
+fn read_party(look: &Look<'_>, parties: &[Party<'_>], at: usize, reading: &mut Reading) {
     let Some(party) = parties.get(at) else { return };
     let speaker = &party.speaker;
     let (ran, failed) = (ran(look, parties, at), failed(look, parties, at));
@@ -551,8 +545,8 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
         .iter()
         .take(at)
         .flat_map(|party| party.lines.iter())
-        .filter(|(line, _)| line.stream != Stream::Stderr)
-        .map(|(line, _)| line.to)
+        .filter(|line| line.stream != Stream::Stderr)
+        .map(|line| line.to)
         .max()
         .unwrap_or(0);
     let stream = look
@@ -572,8 +566,8 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
         },
         reading,
     };
-    let lines: Vec<Shown> = party.lines.iter().map(|(line, _)| line.clone()).collect();
-    said_by_shell(look, party, &lines, &mut sink);
+    let lines = party.lines.as_slice();
+    said_by_shell(look, party, lines, &mut sink);
     if speaker.invocation.hop != Some(HopKind::Ssh) {
         let talk: Vec<Shown> = lines
             .iter()
@@ -609,11 +603,11 @@ fn read_party(look: &Look<'_>, parties: &mut [Party<'_>], at: usize, reading: &m
         ctx.ran = Tri::Unknown;
     }
     if speaker.filter.counted.is_some() && !party.probe.counts_itself() {
-        counts::read_counted(&lines, &ctx, &mut sink);
+        counts::read_counted(lines, &ctx, &mut sink);
         return;
     }
     if !speaker.in_loop || lines.is_empty() {
-        party.probe.read(&lines, &ctx, &mut sink);
+        party.probe.read(lines, &ctx, &mut sink);
         return;
     }
     for block in lines.chunk_by(|one, next| one.stream == next.stream && one.to == next.from) {
@@ -723,12 +717,7 @@ fn ran(look: &Look<'_>, parties: &[Party<'_>], at: usize) -> Tri {
         return Tri::Unknown;
     };
     let invocation = party.speaker.invocation;
-    let said = |party: &Party<'_>| {
-        party
-            .lines
-            .iter()
-            .any(|(line, _)| line.stream != Stream::Stderr)
-    };
+    let said = |party: &Party<'_>| party.lines.iter().any(|line| line.stream != Stream::Stderr);
     if said(party) {
         return Tri::Yes;
     }

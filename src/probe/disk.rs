@@ -89,10 +89,8 @@ impl Probe for Df {
         Grammar::at_least(1, move |line, nth| {
             if line.starts_with("Filesystem") || row(line).is_some() {
                 Fit::Surely
-            } else if custom {
-                Fit::Perhaps
-            } else if nth > 0 && line.starts_with('/') && !line.contains(' ') {
-                Fit::Perhaps // a long device
+            } else if custom || nth > 0 && line.starts_with('/') && !line.contains(' ') {
+                Fit::Perhaps // a long device stands alone
             } else {
                 Fit::No
             }

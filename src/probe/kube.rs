@@ -39,10 +39,10 @@ impl Probe for Kubectl {
         matches!(
             invocation.program(),
             "kubectl" | "oc" | "k3s" | "microk8s.kubectl"
-        ) && !Args::of(invocation, VALUED)
+        ) && Args::of(invocation, VALUED)
             .texts()
             .next()
-            .is_some_and(|verb| verb == "logs")
+            .is_none_or(|verb| verb != "logs")
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
@@ -192,7 +192,7 @@ fn describe(lines: &[Shown], asked: &str, sink: &mut Sink<'_>) {
                 continue;
             }
             "Reason" if section == "state" && pod.status.is_empty() => {
-                value.clone_into(&mut pod.status)
+                value.clone_into(&mut pod.status);
             }
             "Reason" if section == "last" => pod.last_reason = Some(value.to_owned()),
             "Exit Code" if section == "last" => pod.last_exit = int(value),

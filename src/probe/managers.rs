@@ -462,7 +462,7 @@ impl Probe for DockerPs {
         }
         match Self::format(ctx.invocation) {
             Some(format) if !format.starts_with("json") && !format.contains("{{json") => {
-                by_format(lines, format.trim_start_matches("table "), sink)
+                by_format(lines, format.trim_start_matches("table "), sink);
             }
             Some(_) => {}
             None => docker_table(lines, sink),
