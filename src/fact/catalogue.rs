@@ -180,6 +180,8 @@ facts! {
         more_follows: bool,
         /// A launch follows it in the same command.
         launch_follows: bool,
+        /// The log of that launch.
+        launch_log: Option<String>,
         /// A file is written after it in the same command.
         write_follows: bool,
         /// Whether it is known to have worked.

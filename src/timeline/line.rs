@@ -133,6 +133,11 @@ fn kill_fact(tree: &Tree, kill: &Kill, invocation: &Invocation) -> fact::Kill {
         pids: kill.pids.clone(),
         hits_own_shell: kill.hits_own_shell,
         more_follows: invocation.more_follows,
+        launch_log: tree
+            .launches
+            .iter()
+            .find(|launch| later(launch.invocation))
+            .and_then(|launch| launch.log_resolved.clone().or_else(|| launch.log.clone())),
         launch_follows: tree.launches.iter().any(|launch| later(launch.invocation)),
         write_follows: tree.writes.iter().any(|write| later(write.invocation)),
         effective: Tri::Unknown,
