@@ -20,6 +20,11 @@ use crate::shell::{Invocation, Tri};
 use crate::text::{self, TextLine};
 use content::{Content, is_tool_message};
 
+/// Lines of a very long output that are read for tracebacks, bars and stages: from its start.
+const START_READ: usize = 5_000;
+/// And from its end, which says how it stands.
+const END_READ: usize = 20_000;
+
 /// A look into a log.
 #[derive(Debug, Clone)]
 pub struct LogProbe {
@@ -258,11 +263,33 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
 /// bars, stages, what could not be run.
 pub fn read_content(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     let mut seen = line::read_lines(lines, context);
-    seen.extend(traceback::read(lines, context));
-    seen.extend(progress::read(lines, context));
-    seen.extend(stage::read(lines, context));
-    seen.extend(notrun::read(lines, context));
+    for (before, lines) in windows(lines) {
+        let mut traces = traceback::read(lines, context);
+        for trace in &mut traces {
+            if let Fact::Traceback(trace) = &mut trace.fact {
+                trace.ordinal += before;
+            }
+        }
+        seen.extend(traces);
+        seen.extend(progress::read(lines, context));
+        seen.extend(stage::read(lines, context));
+        seen.extend(notrun::read(lines, context));
+    }
     seen
+}
+
+/// Of a very long output its start and its end are read for more than its lines, each with how many
+/// lines stand before it.
+fn windows<'s, 'l>(lines: &'s [&'l TextLine]) -> Vec<(i64, &'s [&'l TextLine])> {
+    if lines.len() <= START_READ + END_READ {
+        return vec![(0, lines)];
+    }
+    let (start, _) = lines.split_at(START_READ);
+    let (before, end) = lines.split_at(lines.len() - END_READ);
+    vec![
+        (0, start),
+        (i64::try_from(before.len()).unwrap_or(i64::MAX), end),
+    ]
 }
 
 /// `tail a b` names each file before its lines.

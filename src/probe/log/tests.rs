@@ -1,3 +1,5 @@
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+
 use super::{LogProbe, Output, What, read, recognise, recognise_pipe};
 use crate::fact::{Count, Fact, LogLook, Search};
 use crate::probe::line::Seen;
@@ -329,4 +331,55 @@ fn lines_are_told_from_those_of_others() {
     );
     assert!(matches!(search.what, What::Search(_)));
     assert_eq!(probe("tail -n 2 a b").unwrap().most_lines(), Some(8));
+}
+
+#[test]
+fn of_a_very_long_log_the_start_and_the_end_are_read() {
+    let mut output = "x\n".repeat(40_000);
+    output.push_str("ValueError: no\n");
+    let ordinal = facts("cat x.log", &output)
+        .into_iter()
+        .find_map(|fact| match fact {
+            Fact::Traceback(trace) => Some(trace.ordinal),
+            _ => None,
+        });
+    assert_eq!(ordinal, Some(40_000));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn anything_is_read(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "Traceback (most recent call last):\n", "  File \"x\", line 1, in f\n", "ValueError: é\n",
+            "During handling of the above exception, another exception occurred:\n", "\tat a.B(C.java:1)\n",
+            "Caused by: x.Y: z\n", "panic: x\n", "goroutine 1 [running]:\n", "[rank1]: ", "(a pid=1) ",
+            "2026-11-30 10:00:00", "[2026-11-30 10:00:00 ", "] ", "ERROR ", "12%|█▏| 1/9 [00:01<00:02, 1.0s/it]",
+            "\r", "\n", "é", "E1130 11:58:23.742000 1 a.py:1] ", "step 1/2", "{\"level\":50}", "nohup: ", "# ",
+            "thread 'm' panicked at x:1:2:\n", "terminate called recursively\n", "12:", "==> x <==\n", "--\n",
+        ]), 0..30),
+    ) {
+        check(pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        check(&bytes);
+    }
+}
+
+fn check(bytes: &[u8]) {
+    let output = String::from_utf8_lossy(bytes);
+    for line in [
+        "tail -5 x.log",
+        "grep -n -C1 x a b",
+        "cat x.json | tail -2",
+        "docker info | grep -c x",
+    ] {
+        let length = output.len() as u64;
+        for seen in facts_of(line, &output, Tri::Yes, false) {
+            assert!(seen.from <= seen.to && seen.to <= length, "{seen:?}");
+        }
+    }
 }
