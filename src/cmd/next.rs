@@ -20,7 +20,9 @@ pub fn render(next: &[Suggestion], paint: Paint, piped: bool) -> String {
     }
     for (at, suggestion) in next.iter().enumerate() {
         suggestions(&mut page, std::iter::once(suggestion), 0, at + 1, paint);
-        page.line(&paint.dim(&format!("   rec next --run {}", suggestion.id)));
+        if suggestion.safety == "read-only" {
+            page.line(&paint.dim(&format!("   rec next --run {}", suggestion.id)));
+        }
     }
     page.text()
 }

@@ -200,9 +200,9 @@ pub fn test(paths: &[PathBuf], paint: Paint) -> Result<Answer, CommandError> {
         };
         for result in playbook::testing::run_tests(&one, &all) {
             if result.passed {
-                passed += 1
+                passed += 1;
             } else {
-                failed += 1
+                failed += 1;
             }
             if !result.passed {
                 text.push_str(&format!(

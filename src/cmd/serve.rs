@@ -47,7 +47,7 @@ pub async fn at(home: &Home, listen: SocketAddr) -> Result<ExitCode, CommandErro
         names: Vec::new(),
     };
     web::serve(options, |url| {
-        say(&format!("Open {url} — Ctrl-C ends it\n"))
+        say(&format!("Open {url} — Ctrl-C ends it\n"));
     })
     .await?;
     Ok(ExitCode::SUCCESS)

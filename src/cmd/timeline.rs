@@ -76,7 +76,7 @@ pub fn header(view: &SessionView, paint: Paint) -> String {
     };
     let places = match hosts.as_slice() {
         [] => String::new(),
-        [few @ ..] if few.len() <= 3 => format!(" on {}", few.join(", ")),
+        few if few.len() <= 3 => format!(" on {}", few.join(", ")),
         many => format!(" on {} and {} more", many[..2].join(", "), many.len() - 2),
     };
     let span = match (view.commands.first(), view.commands.last()) {
