@@ -7,7 +7,7 @@ use super::{
     Claim, Evidence, Finding, Hypothesis, Judgement, Scope, Severity, Sources, Status, Verdict,
 };
 use crate::id::FindingId;
-use crate::playbook::{Firing, Matches, Playbook, ScopeKey, Template, render};
+use crate::playbook::{Firing, HypothesisSpec, Matches, Playbook, ScopeKey, Template, render};
 use crate::shell::Tri;
 use crate::timeline::Timeline;
 
@@ -135,11 +135,10 @@ fn draft(
 
     let mut entries: BTreeSet<usize> = firing.evidence.iter().map(|(entry, _)| *entry).collect();
     entries.insert(firing.anchor);
-    let mut evidence: Vec<Evidence> = firing
-        .evidence
-        .iter()
-        .filter_map(|(entry, says)| shown(sources, *entry, says))
-        .collect();
+    let mut evidence: Vec<Evidence> = Vec::new();
+    for (entry, says) in &firing.evidence {
+        push_new(&mut evidence, shown(sources, *entry, says));
+    }
     if evidence.is_empty() {
         evidence.extend(shown(sources, firing.anchor, &words(&playbook.title)));
     }
@@ -228,16 +227,17 @@ fn leader(belief: &Belief) -> Option<usize> {
 /// How sure the finding is.
 ///
 /// Without hypotheses it is as sure as its playbook. With them only an observation that settles the
-/// likeliest one establishes it; where the likeliest is *other*, what was seen is all there is.
+/// likeliest one establishes it; where the likeliest is *other*, or its kind is less likely than not
+/// (all hypotheses of that kind together), what was seen is all there is.
 fn claim(
     playbook: &Playbook,
     firing: &Firing,
     belief: Option<&Belief>,
     leader: Option<usize>,
 ) -> Claim {
-    if belief.is_none() {
+    let Some(belief) = belief else {
         return playbook.claim;
-    }
+    };
     let Some(leading) = leader.and_then(|leader| playbook.hypotheses.get(leader)) else {
         return Claim::Observed;
     };
@@ -248,10 +248,18 @@ fn claim(
                 .get(seen.observation)
                 .is_some_and(|observation| observation.decisive.contains(&leading.id))
     });
-    if decided {
-        Claim::Established
-    } else {
-        playbook.claim.min(Claim::Suspected)
+    let kind_of = |spec: &HypothesisSpec| spec.kind.clone().unwrap_or(playbook.kind.clone());
+    let of_kind: f64 = playbook
+        .hypotheses
+        .iter()
+        .zip(&belief.probability)
+        .filter(|(spec, _)| kind_of(spec) == kind_of(leading))
+        .map(|(_, probability)| probability)
+        .sum();
+    match (decided, of_kind >= 0.5) {
+        (true, _) => Claim::Established,
+        (false, true) => playbook.claim.min(Claim::Suspected),
+        (false, false) => Claim::Observed,
     }
 }
 

@@ -144,7 +144,11 @@ fn the_likeliest_hypothesis_gives_kind_and_severity_and_only_a_decisive_look_est
         got.findings.remove(0)
     };
     let open = with(&[Tri::Unknown; 3]);
-    assert_eq!(open.claim, Claim::Suspected);
+    assert_eq!(
+        open.claim,
+        Claim::Observed,
+        "two kinds, and neither is likely"
+    );
     assert_eq!(open.hypotheses.len(), 3, "other is always there");
 
     let decided = with(&[Tri::Yes, Tri::Unknown, Tri::Unknown]);
