@@ -193,7 +193,8 @@ impl<'a, 't> Matcher<'a, 't> {
             (Some(_), _) | (None, true) => 0,
             (None, false) => self.command_start(anchor),
         };
-        let search = self.search(from, end.map(|end| end + 1));
+        // What the steps matched may block as well.
+        let search = self.search(from, end.map(|end| end + 1)).observing();
         let mut state = state.clone();
         state.previous = after;
         let had = state.hits.len();

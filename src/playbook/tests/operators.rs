@@ -429,6 +429,22 @@ unless:
 }
 
 #[test]
+fn unless_may_speak_of_what_the_steps_matched() {
+    let playbook = playbook(
+        "host",
+        "
+steps:
+  - { fact: line, where: \"it.text.contains('bad')\" }
+unless:
+  - { fact: line, where: \"it.text.contains('benign')\" }
+",
+    );
+    let mut made = Made::new();
+    made.command(0, "h").shows(line("bad, but benign"));
+    assert!(!made.fires(&playbook));
+}
+
+#[test]
 fn unless_after_a_step_looks_behind_it_only() {
     let playbook = playbook(
         "host",

@@ -3,7 +3,10 @@ use proptest::prelude::{ProptestConfig, prop, proptest};
 use super::{Made, gpu, launch, line, log, look, playbook, process};
 use crate::fact;
 use crate::playbook::Playbook;
+use crate::playbook::steps::{commands, end};
 use crate::shell::Tri;
+use crate::time::Micros;
+use crate::timeline::build;
 
 fn playbooks() -> Vec<Playbook> {
     [
@@ -74,7 +77,7 @@ fn told(made: &Made, playbooks: &[Playbook]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn facts_of_another_host_change_nothing(
@@ -95,6 +98,27 @@ proptest! {
         }
         let mine = |all: Vec<String>| all.into_iter().filter(|one| one.contains("Some(\"h\")")).collect::<Vec<_>>();
         assert_eq!(mine(told(&plain, &playbooks)), mine(told(&noisy, &playbooks)));
+    }
+
+    #[test]
+    fn the_order_of_arrival_changes_nothing(swaps in prop::collection::vec((0_usize..8, 0_usize..8), 0..12)) {
+        let shipped = crate::playbook::shipped();
+        for test in shipped.iter().flat_map(|playbook| &playbook.tests) {
+            let commands = commands(&test.steps, Micros(0));
+            let as_of = end(&commands);
+            let mut late = commands.clone();
+            for (one, other) in &swaps {
+                let many = late.len().max(1);
+                if !late.is_empty() {
+                    late.swap(one % many, other % many);
+                }
+            }
+            let (usual, late) = (build(commands, as_of), build(late, as_of));
+            assert_eq!(
+                crate::playbook::run(shipped, &usual),
+                crate::playbook::run(shipped, &late)
+            );
+        }
     }
 
     #[test]
