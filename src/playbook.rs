@@ -8,6 +8,7 @@
 //! `docs/playbooks.md` is the language's manual and specification.
 
 mod absence;
+mod check;
 mod eval;
 pub mod expr;
 mod findings;
@@ -16,6 +17,7 @@ mod index;
 pub mod lint;
 mod load;
 mod matcher;
+mod nearest;
 mod scope;
 mod series;
 pub mod steps;
@@ -577,40 +579,4 @@ pub fn render(
         bound: bindings,
     };
     template.fill(env, quote)
-}
-
-/// The known name that is most like a wrong one, when one is like it at all.
-fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = (wrong.chars().count() / 3).max(1);
-    known
-        .into_iter()
-        .map(|name| (distance(wrong, name), name))
-        .filter(|(far, _)| *far <= most)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// How many letters must be put in, taken out, changed or swapped to make one word of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    let mut last = None;
-    for (index, a) in one.chars().enumerate() {
-        let mut next = vec![index + 1];
-        for (at, b) in other.iter().enumerate() {
-            let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (cell(&row, at) + usize::from(a != *b))
-                .min(cell(&row, at + 1) + 1)
-                .min(cell(&next, at) + 1);
-            let swapped = at > 0 && last == Some(*b) && other.get(at - 1) == Some(&a);
-            if swapped {
-                best = best.min(cell(&before, at - 1) + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-        last = Some(a);
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::check;
 use super::expr::{self, Names, Ty};
+use super::nearest::nearest;
 use super::template::{self, Template};
 use super::yaml::{self, At, Faults, Fields, Kind, Node, Source};
 use super::{
     Claim, Expect, Fault, Guard, HypothesisSpec, Observation, Playbook, ProbeSpec, Reference,
-    ScopeKind, Severity, Target, TestCase, nearest,
+    ScopeKind, Severity, Target, TestCase,
 };
 use crate::event::Stream;
 use crate::fact::{FactType, fact_type};
@@ -295,7 +297,7 @@ impl Loader<'_> {
             own,
             bound: &self.bound,
         };
-        match expr::compile(&text, names) {
+        match check::compile(&text, names) {
             Ok(expr) => Some(expr),
             Err(problems) => {
                 self.problems(node.at, &text, problems);

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use super::check::compile;
 use super::eval::{Env, Val, show};
-use super::expr::{Expr, Names, Problem, compile};
+use super::expr::{Expr, Names, Problem};
 use crate::shell::quote::quote;
 use crate::timeline::Timeline;
 

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::{Fault, nearest};
+use super::Fault;
 
 /// A place in a text: line and column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

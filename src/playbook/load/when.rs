@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::super::expr::{Expr, Ty};
+use super::super::nearest::nearest;
 use super::super::yaml::{Fields, Kind, Node};
 use super::super::{
     Absent, Bind, Form, Guard, Join, JoinKind, JoinTo, Series, Step, SubjectKind, Trend, When,
-    nearest,
 };
 use super::{Loader, duration_s};
 use crate::fact::{CATALOGUE, FactType, fact_type};

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::super::check::compile;
 use super::super::eval::{Env, show};
-use super::super::expr::{Names, compile};
+use super::super::expr::Names;
 use super::super::template;
 use super::{Made, bindings};
 use crate::fact::{self, fact_type};

@@ -1,0 +1,637 @@
+//! From CEL's tree to ours: names, fields and types checked against the catalogue.
+
+use std::sync::Arc;
+
+use cel::common::ast::operators;
+use cel::common::ast::{CallExpr, Expr as Cel, IdedExpr, LiteralValue, SelectExpr, SourceInfo};
+use regex::Regex;
+
+use super::expr::{
+    Comparison, Expr, FieldRef, Names, Node, PSEUDO, Problem, Sum, TextMap, TextTest, Ty, Var,
+};
+use super::nearest::nearest;
+use crate::fact::FactType;
+
+/// Parses and checks an expression.
+pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>> {
+    if let Some(message) = too_much(text) {
+        return Err(vec![Problem {
+            offset: 0,
+            message,
+            hint: Some("split it: several steps, or a simpler condition".to_owned()),
+        }]);
+    }
+    let (tree, source) = cel::parser::Parser::new()
+        .parse_with_source_info(text)
+        .map_err(|errors| syntax_problems(text, &errors))?;
+    let mut checker = Checker {
+        names,
+        source: &source,
+        problems: Vec::new(),
+    };
+    let node = checker.check(&tree);
+    if !checker.problems.is_empty() {
+        return Err(checker.problems);
+    }
+    let Some((node, ty)) = node else {
+        return Err(vec![Problem {
+            offset: 0,
+            message: "this is no expression of the playbook language".to_owned(),
+            hint: None,
+        }]);
+    };
+    Ok(Expr {
+        node,
+        ty,
+        source: Arc::from(text),
+    })
+}
+
+/// What is too much for one expression: the parser and all that walks its tree recurse, so length
+/// and nesting are bounded before it begins.
+fn too_much(text: &str) -> Option<String> {
+    const LONGEST: usize = 4_096;
+    const DEEPEST: usize = 8;
+    const MOST: usize = 180;
+    if text.len() > LONGEST {
+        return Some(format!("this expression is longer than {LONGEST} bytes"));
+    }
+    let (mut depth, mut operators) = (0_usize, 0_usize);
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '!' | '-' | '+' | '*' | '/' | '%' | '?') => operators += 3,
+            (None, '.') => operators += 1,
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Some(format!("this expression is nested deeper than {DEEPEST}"));
+        }
+    }
+    (operators > MOST).then(|| "this expression has too many operators".to_owned())
+}
+
+fn syntax_problems(text: &str, errors: &cel::ParseErrors) -> Vec<Problem> {
+    let first = errors.errors.first();
+    let (line, column) = first.map_or((1, 0), |error| error.pos);
+    let mut offset = 0;
+    for (index, row) in text.split_inclusive('\n').enumerate() {
+        if isize::try_from(index + 1).is_ok_and(|number| number == line) {
+            break;
+        }
+        offset += row.chars().count();
+    }
+    offset += usize::try_from(column.max(1) - 1).unwrap_or(0);
+    let hint = syntax_hint(text);
+    let message = first.map_or("syntax error", |error| error.msg.as_str());
+    let message = message.strip_prefix("Syntax error: ").unwrap_or(message);
+    vec![Problem {
+        offset: offset.min(text.chars().count()),
+        message: format!("syntax: {message}"),
+        hint,
+    }]
+}
+
+/// A hint for what people write by habit.
+fn syntax_hint(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let lone_equals = bytes.iter().enumerate().any(|(at, byte)| {
+        *byte == b'='
+            && bytes.get(at + 1) != Some(&b'=')
+            && (at == 0 || !matches!(bytes.get(at - 1), Some(b'=' | b'!' | b'<' | b'>')))
+    });
+    let has = |word: &str| text.split_whitespace().any(|part| part == word);
+    if lone_equals {
+        Some("equality is written `==`".to_owned())
+    } else if has("and") {
+        Some("`and` is written `&&`".to_owned())
+    } else if has("or") {
+        Some("`or` is written `||`".to_owned())
+    } else if has("not") {
+        Some("`not` is written `!`".to_owned())
+    } else {
+        None
+    }
+}
+
+struct Checker<'a> {
+    names: Names<'a>,
+    source: &'a SourceInfo,
+    problems: Vec<Problem>,
+}
+
+type Checked = Option<(Node, Ty)>;
+
+impl Checker<'_> {
+    fn problem(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
+        let offset = self.source.offset_for(id).map_or(0, |(start, _)| start);
+        self.problems.push(Problem {
+            offset: usize::try_from(offset).unwrap_or(0),
+            message: message.into(),
+            hint,
+        });
+    }
+
+    fn check(&mut self, expr: &IdedExpr) -> Checked {
+        match &expr.expr {
+            Cel::Literal(literal) => self.literal(expr.id, literal),
+            Cel::List(list) => self.list(expr.id, &list.elements),
+            Cel::Ident(name) => {
+                if self.var(expr.id, name).is_some() {
+                    self.problem(
+                        expr.id,
+                        format!("`{name}` is a whole fact"),
+                        Some(format!("name one of its fields: `{name}.FIELD`")),
+                    );
+                }
+                None
+            }
+            Cel::Select(select) => self.select(expr.id, select),
+            Cel::Call(call) => self.call(expr.id, call),
+            Cel::Comprehension(_) => {
+                self.problem(
+                    expr.id,
+                    "exists, all, map and filter are not part of this language",
+                    Some("use `x in list`, or a step of its own".to_owned()),
+                );
+                None
+            }
+            _ => {
+                self.problem(
+                    expr.id,
+                    "maps and structs are not part of this language",
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    fn literal(&mut self, id: u64, literal: &LiteralValue) -> Checked {
+        Some(match literal {
+            LiteralValue::Boolean(value) => (Node::Bool(*value.inner()), Ty::Bool),
+            LiteralValue::Int(value) => (Node::Int(*value.inner()), Ty::Int),
+            LiteralValue::UInt(value) => (
+                Node::Int(i64::try_from(*value.inner()).unwrap_or(i64::MAX)),
+                Ty::Int,
+            ),
+            LiteralValue::Double(value) => (Node::Float(*value.inner()), Ty::Float),
+            LiteralValue::String(value) => (Node::Text(value.inner().to_owned()), Ty::Text),
+            LiteralValue::Null => (Node::Null, Ty::Null),
+            LiteralValue::Bytes(_) => {
+                self.problem(id, "bytes are not part of this language", None);
+                return None;
+            }
+        })
+    }
+
+    fn list(&mut self, id: u64, elements: &[IdedExpr]) -> Checked {
+        let mut nodes = Vec::new();
+        let mut ty = None;
+        for element in elements {
+            let (node, item) = self.check(element)?;
+            let item = match item {
+                Ty::Text | Ty::Tri => Ty::Texts,
+                Ty::Int | Ty::Float => Ty::Numbers,
+                other => {
+                    let message = format!("a list holds texts or numbers, not {}", other.name());
+                    self.problem(element.id, message, None);
+                    return None;
+                }
+            };
+            if *ty.get_or_insert(item) != item {
+                self.problem(id, "a list holds either texts or numbers", None);
+                return None;
+            }
+            nodes.push(node);
+        }
+        Some((Node::List(nodes), ty.unwrap_or(Ty::Texts)))
+    }
+
+    /// What a name stands for; a problem where it stands for nothing.
+    fn var(&mut self, id: u64, name: &str) -> Option<(Var, &'static FactType)> {
+        if let Some(ty) = self.names.it
+            && (name == "it" || self.names.own == Some(name))
+        {
+            return Some((Var::It, ty));
+        }
+        if let Some((name, ty)) = self.names.bound.get_key_value(name) {
+            return Some((Var::Bound(Arc::clone(name)), ty));
+        }
+        let mut known: Vec<&str> = self.names.bound.keys().map(AsRef::as_ref).collect();
+        if self.names.it.is_some() {
+            known.push("it");
+        }
+        known.extend(self.names.own);
+        let hint = nearest(name, known.iter().copied()).map_or_else(
+            || {
+                if known.is_empty() {
+                    "nothing is bound here".to_owned()
+                } else {
+                    format!("names bound here: {}", known.join(", "))
+                }
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
+        self.problem(
+            id,
+            format!("nothing named `{name}` is bound before this"),
+            Some(hint),
+        );
+        None
+    }
+
+    /// The variable an argument names.
+    fn named(&mut self, expr: &IdedExpr) -> Option<Var> {
+        let Cel::Ident(name) = &expr.expr else {
+            self.problem(expr.id, "the name of a step is wanted here", None);
+            return None;
+        };
+        self.var(expr.id, name).map(|(var, _)| var)
+    }
+
+    fn select(&mut self, id: u64, select: &SelectExpr) -> Checked {
+        let Cel::Ident(name) = &select.operand.expr else {
+            self.problem(id, "fields of fields do not exist", None);
+            return None;
+        };
+        let (var, fact) = self.var(select.operand.id, name)?;
+        let (node, ty) = self.field(id, &var, fact, &select.field)?;
+        Some(if select.test {
+            (Node::IsNull(Box::new(node), false), Ty::Bool)
+        } else {
+            (node, ty)
+        })
+    }
+
+    fn field(&mut self, id: u64, var: &Var, fact: &'static FactType, name: &str) -> Checked {
+        if let Some(field) = fact.field(name) {
+            let at = FieldRef {
+                name: field.name,
+                doc: field.doc,
+            };
+            return Some((Node::Field(var.clone(), at), field.ty.into()));
+        }
+        if let Some((_, pseudo, ty)) = PSEUDO.iter().find(|(known, ..)| *known == name) {
+            return Some((Node::Pseudo(var.clone(), *pseudo), *ty));
+        }
+        let known = fact.fields.iter().map(|field| field.name);
+        let known = known.chain(PSEUDO.iter().map(|(name, ..)| *name));
+        let hint = nearest(name, known).map_or_else(
+            || {
+                let names: Vec<_> = fact.fields.iter().map(|field| field.name).collect();
+                format!("its fields: {}", names.join(", "))
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message = format!("a `{}` has no field `{name}`", fact.name);
+        self.problem(id, message, Some(hint));
+        None
+    }
+
+    fn call(&mut self, id: u64, call: &CallExpr) -> Checked {
+        let args: Vec<&IdedExpr> = call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect();
+        match (call.func_name.as_str(), args.as_slice()) {
+            (operators::LOGICAL_NOT, [a]) => {
+                let a = self.truth(a)?;
+                Some((Node::Not(Box::new(a)), Ty::Bool))
+            }
+            (operators::LOGICAL_AND, [a, b]) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                Some((Node::And(Box::new(a?), Box::new(b?)), Ty::Bool))
+            }
+            (operators::LOGICAL_OR, [a, b]) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                Some((Node::Or(Box::new(a?), Box::new(b?)), Ty::Bool))
+            }
+            (operators::CONDITIONAL, [test, a, b]) => self.choose(id, test, a, b),
+            (operators::EQUALS, [a, b]) => self.compare(id, Comparison::Equal, a, b),
+            (operators::NOT_EQUALS, [a, b]) => self.compare(id, Comparison::NotEqual, a, b),
+            (operators::LESS, [a, b]) => self.compare(id, Comparison::Less, a, b),
+            (operators::LESS_EQUALS, [a, b]) => self.compare(id, Comparison::LessEqual, a, b),
+            (operators::GREATER, [a, b]) => self.compare(id, Comparison::More, a, b),
+            (operators::GREATER_EQUALS, [a, b]) => self.compare(id, Comparison::MoreEqual, a, b),
+            (operators::ADD, [a, b]) => self.sum(id, Sum::Add, a, b),
+            (operators::SUBSTRACT, [a, b]) => self.sum(id, Sum::Subtract, a, b),
+            (operators::MULTIPLY, [a, b]) => self.sum(id, Sum::Multiply, a, b),
+            (operators::DIVIDE, [a, b]) => self.sum(id, Sum::Divide, a, b),
+            (operators::MODULO, [a, b]) => self.sum(id, Sum::Modulo, a, b),
+            (operators::NEGATE, [a]) => {
+                let (node, ty) = self.number(a)?;
+                Some((Node::Negate(Box::new(node)), ty))
+            }
+            (operators::IN, [a, b]) => self.within(id, a, b),
+            (name, args) => self.function(id, name, args),
+        }
+    }
+
+    fn truth(&mut self, expr: &IdedExpr) -> Option<Node> {
+        let (node, ty) = self.check(expr)?;
+        if ty == Ty::Bool {
+            return Some(node);
+        }
+        let hint = match ty {
+            Ty::Tri => "compare it: `== 'yes'`, `!= 'no'`",
+            Ty::Text => "compare it: `!= ''`",
+            Ty::Int | Ty::Float => "compare it: `> 0`",
+            _ => "compare it",
+        };
+        let message = format!("true or false is wanted here, this is {}", ty.name());
+        self.problem(expr.id, message, Some(hint.to_owned()));
+        None
+    }
+
+    fn number(&mut self, expr: &IdedExpr) -> Checked {
+        let (node, ty) = self.check(expr)?;
+        if ty.is_number() {
+            return Some((node, ty));
+        }
+        let message = format!("a number is wanted here, this is {}", ty.name());
+        self.problem(expr.id, message, None);
+        None
+    }
+
+    fn text(&mut self, expr: &IdedExpr) -> Option<Node> {
+        let (node, ty) = self.check(expr)?;
+        if ty.is_text() {
+            return Some(node);
+        }
+        let message = format!("a text is wanted here, this is {}", ty.name());
+        self.problem(expr.id, message, None);
+        None
+    }
+
+    fn choose(&mut self, id: u64, test: &IdedExpr, a: &IdedExpr, b: &IdedExpr) -> Checked {
+        let (test, a, b) = (self.truth(test), self.check(a), self.check(b));
+        let (test, (a, one), (b, other)) = (test?, a?, b?);
+        let ty = if one == other || other == Ty::Null {
+            one
+        } else if one == Ty::Null {
+            other
+        } else if one.is_number() && other.is_number() {
+            Ty::Float
+        } else if one.is_text() && other.is_text() {
+            Ty::Text
+        } else {
+            let message = format!("one side is {}, the other {}", one.name(), other.name());
+            self.problem(id, message, None);
+            return None;
+        };
+        let node = Node::Choose(Box::new(test), Box::new(a), Box::new(b));
+        Some((node, ty))
+    }
+
+    fn compare(&mut self, id: u64, how: Comparison, a: &IdedExpr, b: &IdedExpr) -> Checked {
+        let (left, right) = (self.check(a), self.check(b));
+        let ((left, one), (right, other)) = (left?, right?);
+        let equality = matches!(how, Comparison::Equal | Comparison::NotEqual);
+        if one == Ty::Null || other == Ty::Null {
+            if !equality {
+                self.problem(id, "null is compared with `==` and `!=` only", None);
+                return None;
+            }
+            let node = if other == Ty::Null { left } else { right };
+            let node = Node::IsNull(Box::new(node), how == Comparison::Equal);
+            return Some((node, Ty::Bool));
+        }
+        for (ty, node, at) in [(one, &right, b), (other, &left, a)] {
+            if ty == Ty::Tri
+                && let Node::Text(text) = node
+                && !matches!(text.as_str(), "yes" | "no" | "unknown")
+            {
+                let message = format!("this can be 'yes', 'no' or 'unknown', never '{text}'");
+                self.problem(at.id, message, None);
+                return None;
+            }
+        }
+        let fits = (one.is_number() && other.is_number())
+            || (one.is_text() && other.is_text())
+            || (one == other && equality);
+        if !fits {
+            let message = format!("{} cannot be compared with {}", one.name(), other.name());
+            let hint = match (one, other) {
+                (Ty::Tri, Ty::Bool) | (Ty::Bool, Ty::Tri) => Some("write 'yes' or 'no' in quotes"),
+                (Ty::Bool, Ty::Text) | (Ty::Text, Ty::Bool) => {
+                    Some("write `true` or `false` without quotes")
+                }
+                (Ty::Texts | Ty::Numbers, _) | (_, Ty::Texts | Ty::Numbers) => {
+                    Some("use `in`, or `size(…)`")
+                }
+                _ => None,
+            };
+            self.problem(id, message, hint.map(str::to_owned));
+            return None;
+        }
+        let node = Node::Compare(how, Box::new(left), Box::new(right));
+        Some((node, Ty::Bool))
+    }
+
+    fn sum(&mut self, id: u64, how: Sum, a: &IdedExpr, b: &IdedExpr) -> Checked {
+        let (left, right) = (self.check(a), self.check(b));
+        let ((left, one), (right, other)) = (left?, right?);
+        let ty = if one.is_number() && other.is_number() {
+            match (one, other, how) {
+                (_, _, Sum::Divide) | (Ty::Float, ..) | (_, Ty::Float, _) => Ty::Float,
+                _ => Ty::Int,
+            }
+        } else if how == Sum::Add && one.is_text() && other.is_text() {
+            Ty::Text
+        } else {
+            let message = format!("{} and {} do not add up", one.name(), other.name());
+            self.problem(id, message, None);
+            return None;
+        };
+        Some((Node::Sum(how, Box::new(left), Box::new(right)), ty))
+    }
+
+    fn within(&mut self, id: u64, a: &IdedExpr, b: &IdedExpr) -> Checked {
+        let (item, list) = (self.check(a), self.check(b));
+        let ((item, one), (list, other)) = (item?, list?);
+        let fits = match other {
+            Ty::Texts => one.is_text(),
+            Ty::Numbers => one.is_number(),
+            _ => false,
+        };
+        if !fits {
+            let message = format!("{} cannot be in {}", one.name(), other.name());
+            let hint = (one.is_text() && other.is_text())
+                .then(|| "a part of a text: `text.contains(part)`".to_owned());
+            self.problem(id, message, hint);
+            return None;
+        }
+        Some((Node::In(Box::new(item), Box::new(list)), Ty::Bool))
+    }
+
+    fn pattern(&mut self, expr: &IdedExpr) -> Option<Regex> {
+        let Cel::Literal(LiteralValue::String(pattern)) = &expr.expr else {
+            self.problem(expr.id, "a pattern is a text in quotes", None);
+            return None;
+        };
+        match regex::RegexBuilder::new(pattern.inner())
+            .size_limit(1 << 20)
+            .build()
+        {
+            Ok(regex) => Some(regex),
+            Err(error) => {
+                let text = error.to_string();
+                let last = text.lines().last().unwrap_or("bad pattern");
+                let last = last.strip_prefix("error: ").unwrap_or(last);
+                self.problem(
+                    expr.id,
+                    format!("bad pattern: {last}"),
+                    Some("backslashes are doubled within quotes: '\\\\d+', or r'\\d+'".to_owned()),
+                );
+                None
+            }
+        }
+    }
+
+    fn function(&mut self, id: u64, name: &str, args: &[&IdedExpr]) -> Checked {
+        let test = |how| Some(how);
+        let text_test = match name {
+            "contains" => test(TextTest::Contains),
+            "startsWith" => test(TextTest::StartsWith),
+            "endsWith" => test(TextTest::EndsWith),
+            "same_path" => test(TextTest::SamePath),
+            _ => None,
+        };
+        if let (Some(how), [a, b]) = (text_test, args) {
+            let (a, b) = (self.text(a), self.text(b));
+            return Some((Node::Test(how, Box::new(a?), Box::new(b?)), Ty::Bool));
+        }
+        match (name, args) {
+            ("re" | "matches", [text, pattern]) => {
+                let (text, pattern) = (self.text(text), self.pattern(pattern));
+                Some((Node::Matches(Box::new(text?), pattern?), Ty::Bool))
+            }
+            ("capture", [text, pattern]) => {
+                let (text, pattern) = (self.text(text), self.pattern(pattern));
+                let pattern = pattern?;
+                if pattern.captures_len() < 2 {
+                    let hint = "put ( ) around the part that is wanted".to_owned();
+                    self.problem(id, "this pattern has no group", Some(hint));
+                    return None;
+                }
+                Some((Node::Capture(Box::new(text?), pattern), Ty::Text))
+            }
+            ("size", [a]) => self.size(a),
+            ("lower" | "lowerAscii" | "trim" | "basename" | "dirname", [a]) => {
+                let how = match name {
+                    "trim" => TextMap::Trim,
+                    "basename" => TextMap::BaseName,
+                    "dirname" => TextMap::DirName,
+                    _ => TextMap::Lower,
+                };
+                let a = self.text(a)?;
+                Some((Node::Map(how, Box::new(a)), Ty::Text))
+            }
+            ("duration", [a]) => {
+                let (a, _) = self.number(a)?;
+                Some((Node::Map(TextMap::Duration, Box::new(a)), Ty::Text))
+            }
+            ("int" | "double" | "string", [a]) => {
+                let (a, _) = self.check(a)?;
+                let (how, ty) = match name {
+                    "int" => (TextMap::Int, Ty::Int),
+                    "double" => (TextMap::Float, Ty::Float),
+                    _ => (TextMap::Text, Ty::Text),
+                };
+                Some((Node::Map(how, Box::new(a)), ty))
+            }
+            ("first", [_, _, ..]) => self.first(id, args),
+            ("bound", [a]) => {
+                let var = self.named(a)?;
+                Some((Node::Bound(var), Ty::Bool))
+            }
+            ("seconds_between", [a, b]) => {
+                let (a, b) = (self.named(a), self.named(b));
+                Some((Node::SecondsBetween(a?, b?), Ty::Float))
+            }
+            ("from_after", [a, b]) => {
+                let (a, b) = (self.named(a), self.named(b));
+                Some((Node::FromAfter(a?, b?), Ty::Bool))
+            }
+            _ => {
+                self.unknown_function(id, name, args.len());
+                None
+            }
+        }
+    }
+
+    fn size(&mut self, expr: &IdedExpr) -> Checked {
+        let (node, ty) = self.check(expr)?;
+        if matches!(ty, Ty::Text | Ty::Texts | Ty::Numbers) {
+            return Some((Node::Size(Box::new(node)), Ty::Int));
+        }
+        self.problem(expr.id, format!("{} has no size", ty.name()), None);
+        None
+    }
+
+    fn first(&mut self, id: u64, args: &[&IdedExpr]) -> Checked {
+        let mut nodes = Vec::new();
+        let mut ty: Option<Ty> = None;
+        for arg in args {
+            let (node, item) = self.check(arg)?;
+            nodes.push(node);
+            ty = match ty {
+                None => Some(item),
+                Some(had) if had == item => Some(had),
+                Some(had) if had.is_number() && item.is_number() => Some(Ty::Float),
+                Some(had) if had.is_text() && item.is_text() => Some(Ty::Text),
+                Some(had) => {
+                    let message = format!("{} and {} are mixed", had.name(), item.name());
+                    self.problem(id, message, None);
+                    return None;
+                }
+            };
+        }
+        Some((Node::First(nodes), ty?))
+    }
+
+    fn unknown_function(&mut self, id: u64, name: &str, count: usize) {
+        const KNOWN: &[(&str, usize)] = &[
+            ("contains", 2),
+            ("startsWith", 2),
+            ("endsWith", 2),
+            ("same_path", 2),
+            ("re", 2),
+            ("matches", 2),
+            ("capture", 2),
+            ("size", 1),
+            ("lower", 1),
+            ("trim", 1),
+            ("basename", 1),
+            ("dirname", 1),
+            ("duration", 1),
+            ("int", 1),
+            ("double", 1),
+            ("string", 1),
+            ("first", 2),
+            ("bound", 1),
+            ("seconds_between", 2),
+            ("from_after", 2),
+        ];
+        if let Some((_, wants)) = KNOWN.iter().find(|(known, _)| *known == name) {
+            let message = format!("`{name}` wants {wants} things, not {count}");
+            self.problem(id, message, None);
+            return;
+        }
+        let near = nearest(name, KNOWN.iter().map(|(known, _)| *known));
+        let names: Vec<_> = KNOWN.iter().map(|(known, _)| *known).collect();
+        let hint = near.map_or_else(
+            || format!("functions: {}", names.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        self.problem(id, format!("there is no function `{name}`"), Some(hint));
+    }
+}
