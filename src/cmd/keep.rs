@@ -83,7 +83,8 @@ pub async fn forget(
 ) -> Result<ExitCode, CommandError> {
     let session = desk.session(session).await?;
     let found = desk.store.find_command(session, text).await?;
-    let erased = projection::forget::forget(&desk.home, &desk.store, found.id, Micros::now()).await?;
+    let erased =
+        projection::forget::forget(&desk.home, &desk.store, found.id, Micros::now()).await?;
     say(&format!(
         "#{}: {} erased ({} pieces); that it ran stays on record\n",
         found.number,

@@ -9,6 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::Fault;
+use super::nearest::nearest;
 
 /// A place in a text: line and column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -16,8 +16,12 @@ static NOWHERE: LazyLock<Place> = LazyLock::new(Place::default);
 /// Adds lines for what was claimed and not read.
 pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
     for (stream, bytes) in look.streams {
-        let claims: Vec<_> =
-            reading.claims.iter().filter(|claim| claim.span.stream == *stream).cloned().collect();
+        let claims: Vec<_> = reading
+            .claims
+            .iter()
+            .filter(|claim| claim.span.stream == *stream)
+            .cloned()
+            .collect();
         if claims.is_empty() {
             continue;
         }
@@ -31,7 +35,11 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
             let unread: Vec<Shown> = lines
                 .iter()
                 .filter(|line| line.from >= claim.span.from && line.to <= claim.span.to)
-                .filter(|line| !covered.iter().any(|(from, to)| line.from < *to && *from < line.to))
+                .filter(|line| {
+                    !covered
+                        .iter()
+                        .any(|(from, to)| line.from < *to && *from < line.to)
+                })
                 .filter(|line| line::is_notable(&line.text))
                 .cloned()
                 .collect();
@@ -71,6 +79,9 @@ fn covered(reading: &Reading, stream: Stream) -> Vec<(u64, u64)> {
 fn reads_text(reading: &Reading, invocation: usize) -> bool {
     reading.facts.iter().any(|seen| {
         seen.invocation == Some(invocation)
-            && matches!(seen.fact, Fact::LogLook(_) | Fact::Search(_) | Fact::Line(_))
+            && matches!(
+                seen.fact,
+                Fact::LogLook(_) | Fact::Search(_) | Fact::Line(_)
+            )
     })
 }

@@ -78,10 +78,18 @@ async fn keep(store: &Store, view: &SessionView, playbooks: &[Playbook], diagnos
         return;
     }
     let kept = async {
-        let seq = store.session_row(view.id).await?.map_or(0, |row| row.last_seq);
-        let now = Diagnosed { seq, stamp: stamp(playbooks) };
+        let seq = store
+            .session_row(view.id)
+            .await?
+            .map_or(0, |row| row.last_seq);
+        let now = Diagnosed {
+            seq,
+            stamp: stamp(playbooks),
+        };
         if store.diagnosed(view.id).await? != Some(now.clone()) {
-            store.save_findings(view.id, &now, &diagnosis.findings).await?;
+            store
+                .save_findings(view.id, &now, &diagnosis.findings)
+                .await?;
         }
         Ok::<(), StoreError>(())
     };
