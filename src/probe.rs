@@ -24,6 +24,7 @@ use crate::fact::{Fact, Observed};
 use crate::shell::{Complaint, Invocation, Place, Tree, Tri};
 use crate::text::{self, TextLine};
 
+mod align;
 mod attribution;
 mod columns;
 mod counts;

@@ -1,37 +1,17 @@
 //! Whose line is it: aligns the lines of a stream to the invocations that can print there.
 //!
-//! A monotone dynamic programme: invocations print in the order they run (loops may go round), each
-//! line belongs to one of them or to nobody, and the sum of how well lines fit is made as large as
-//! can be. Forward and backward sums give, for each line, the best reading in which it is another's:
-//! where that is about as good, the line stays unclaimed.
+//! Each party (an invocation with its probe) offers a grammar; `align` gives each line to one of them,
+//! or to nobody; the probes then read their own.
 
+use super::align::{Offer, Owner, align, most_lines};
 use super::plan::{self, Speaker};
 use super::{
-    Claim, Confidence, Ctx, Fit, Grammar, LineFit, Look, Probe, Reading, Shown, Sink, Span, counts,
-    echo, shellmsg, texts,
+    Claim, Confidence, Ctx, Fit, Grammar, Look, Probe, Reading, Shown, Sink, Span, counts, echo,
+    shellmsg, texts,
 };
 use crate::event::{Exit, Stream};
 use crate::fact::{EchoedPid, Fact, NotRun, Reach};
 use crate::shell::{Condition, HopKind, Invocation, RedirectTo, Tri};
-
-/// Lines aligned at once; of more, the first and the last half are aligned.
-const MOST_LINES: usize = 3_000;
-/// States a speaker may have for counting its lines.
-const MOST_COUNTED: usize = 64;
-/// How much better the chosen reading must be than the next one.
-const CLEAR: f32 = 0.4;
-/// What it costs when an invocation that should print does not.
-const MISSING: f32 = 6.0;
-const IMPOSSIBLE: f32 = -1.0e9;
-
-fn weight(fit: Fit) -> f32 {
-    match fit {
-        Fit::No => IMPOSSIBLE,
-        Fit::Perhaps => 1.0,
-        Fit::Likely => 4.0,
-        Fit::Surely => 8.0,
-    }
-}
 
 /// A speaker with its probe and what it offers for a stream.
 struct Party<'a> {
@@ -42,41 +22,6 @@ struct Party<'a> {
     /// Its exit code, when the line printed it after it (`echo $?`).
     code: Option<i32>,
     lines: Vec<Shown>,
-}
-
-/// How well a line fits as a complaint.
-type ComplaintFit<'a> = Box<dyn Fn(&str) -> Fit + 'a>;
-
-/// What a speaker offers for the lines of one stream.
-struct Offer<'a> {
-    party: usize,
-    min: usize,
-    usual: usize,
-    max: Option<usize>,
-    fit: Option<LineFit<'a>>,
-    err: Option<ComplaintFit<'a>>,
-    group: Option<usize>,
-    /// Only the shell can speak of it here, of a redirection it could not make.
-    by_shell: bool,
-}
-
-impl Offer<'_> {
-    /// States: how many lines it has, up to this many told apart.
-    fn cap(&self) -> usize {
-        self.max
-            .unwrap_or(self.min.max(self.usual).max(1))
-            .min(MOST_COUNTED)
-    }
-
-    fn leave_cost(&self, lines: usize) -> f32 {
-        if lines < self.min {
-            MISSING
-        } else if lines < self.usual.min(self.cap()) {
-            0.5
-        } else {
-            0.0
-        }
-    }
 }
 
 /// Reads a command's output.
@@ -228,8 +173,6 @@ fn settle(
     reading.unclaimed.extend(open);
 }
 
-type Owner = Option<(usize, Confidence)>;
-
 fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>]) -> Vec<Owner> {
     let mut owners: Vec<Owner> = vec![None; lines.len()];
     // What ssh and container engines say themselves is nobody else's.
@@ -270,8 +213,8 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
         }
         return owners;
     }
-    let window: Vec<usize> = if left.len() > MOST_LINES {
-        let half = MOST_LINES / 2;
+    let half = most_lines(&offers) / 2;
+    let window: Vec<usize> = if left.len() > 2 * half {
         left.iter()
             .take(half)
             .chain(left.iter().skip(left.len() - half))
@@ -300,7 +243,7 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
         }
     }
     if window.len() < left.len() {
-        bridge(&left, &aligned, &mut owners);
+        bridge(&left, half, &aligned, &mut owners);
     }
     // What runs in the background prints whenever it likes.
     let mut behind = printing.iter().filter(|offer| {
@@ -342,8 +285,7 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
 }
 
 /// The lines between two windows: they belong to whoever has the lines on both sides.
-fn bridge(left: &[usize], aligned: &[Owner], owners: &mut [Owner]) {
-    let half = MOST_LINES / 2;
+fn bridge(left: &[usize], half: usize, aligned: &[Owner], owners: &mut [Owner]) {
     let before = aligned.get(half - 1).copied().flatten();
     let after = aligned.get(half).copied().flatten();
     let (Some((one, _)), Some((other, _))) = (before, after) else {
@@ -773,278 +715,4 @@ fn failed(look: &Look<'_>, parties: &[Party<'_>], at: usize) -> Tri {
         }
     }
     Tri::Unknown
-}
-
-/// The tables of the dynamic programme: state (offer, lines so far), flattened.
-struct Table {
-    first: Vec<usize>,
-    caps: Vec<usize>,
-    states: usize,
-}
-
-impl Table {
-    fn of(offers: &[Offer<'_>]) -> Self {
-        let mut first = Vec::new();
-        let mut caps = Vec::new();
-        let mut states = 1; // state 0: nobody has spoken
-        for offer in offers {
-            first.push(states);
-            caps.push(offer.cap());
-            states += offer.cap() + 1;
-        }
-        Self {
-            first,
-            caps,
-            states,
-        }
-    }
-
-    fn at(&self, offer: usize, lines: usize) -> usize {
-        let cap = self.caps.get(offer).copied().unwrap_or(0);
-        self.first.get(offer).copied().unwrap_or(0) + lines.min(cap)
-    }
-}
-
-/// How each offer takes a line: by the number of lines it already has, and as a complaint.
-struct Taken {
-    as_nth: Vec<Vec<f32>>,
-    as_error: Vec<f32>,
-}
-
-fn taken(line: &str, offers: &[Offer<'_>], table: &Table) -> Taken {
-    let as_nth = offers
-        .iter()
-        .zip(&table.caps)
-        .map(|(offer, cap)| {
-            (0..=*cap)
-                .map(|nth| match &offer.fit {
-                    Some(fit) if offer.max.is_none_or(|max| nth < max) => weight(fit(line, nth)),
-                    _ => IMPOSSIBLE,
-                })
-                .collect()
-        })
-        .collect();
-    let as_error = offers
-        .iter()
-        .map(|offer| {
-            offer
-                .err
-                .as_ref()
-                .map_or(IMPOSSIBLE, |fit| weight(fit(line)))
-        })
-        .collect();
-    Taken { as_nth, as_error }
-}
-
-/// Gives each line to an offer, or to nobody where that is not clear.
-fn align(lines: &[&str], offers: &[Offer<'_>], programs: &[&str]) -> Vec<Owner> {
-    if offers.is_empty() {
-        return vec![None; lines.len()];
-    }
-    let table = Table::of(offers);
-    let taken: Vec<Taken> = lines
-        .iter()
-        .map(|line| taken(line, offers, &table))
-        .collect();
-    let mut ahead = vec![vec![IMPOSSIBLE; table.states]; lines.len() + 1];
-    if let Some(last) = ahead.last_mut() {
-        ends(last, offers, &table);
-    }
-    for at in (0..lines.len()).rev() {
-        let (now, next) = ahead.split_at_mut(at + 1);
-        if let (Some(now), Some(next), Some(taken)) = (now.last_mut(), next.first(), taken.get(at))
-        {
-            step_back(now, next, taken, offers, &table);
-        }
-    }
-    let mut behind = vec![IMPOSSIBLE; table.states];
-    if let Some(start) = behind.first_mut() {
-        *start = 0.0;
-    }
-    let mut owners = Vec::with_capacity(lines.len());
-    for (taken, next) in taken.iter().zip(ahead.iter().skip(1)) {
-        let (after, best) = step_forward(&behind, next, taken, offers, &table);
-        owners.push(clear_owner(&best, offers, programs));
-        behind = after;
-    }
-    owners
-}
-
-/// The owner whose best reading is clearly the best of all. Complaints of several invocations of one
-/// program (`programs` names them, empty for lines that are no complaints) go to the first of them.
-fn clear_owner(best: &[f32], offers: &[Offer<'_>], programs: &[&str]) -> Owner {
-    let mut order: Vec<(usize, f32)> = best.iter().copied().enumerate().collect();
-    order.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let (winner, score) = *order.first()?;
-    let margin = score - order.get(1).map_or(IMPOSSIBLE, |second| second.1);
-    let party = offers.get(winner)?.party; // the last place stands for nobody
-    if margin >= 2.0 {
-        return Some((party, Confidence::Sure));
-    }
-    if margin >= CLEAR {
-        return Some((party, Confidence::Likely));
-    }
-    let program = *programs.get(winner).filter(|program| !program.is_empty())?;
-    let close = order.iter().take_while(|(_, other)| score - other < CLEAR);
-    let mut first = winner;
-    for (at, _) in close {
-        if programs.get(*at) != Some(&program) {
-            return None;
-        }
-        first = first.min(*at);
-    }
-    Some((offers.get(first)?.party, Confidence::Likely))
-}
-
-fn skip_cost(offer: &Offer<'_>) -> f32 {
-    offer.leave_cost(0)
-}
-
-/// Scores of ending in each state.
-fn ends(last: &mut [f32], offers: &[Offer<'_>], table: &Table) {
-    let mut skips = 0.0;
-    for (at, offer) in offers.iter().enumerate().rev() {
-        for lines in 0..=offer.cap() {
-            if let Some(slot) = last.get_mut(table.at(at, lines)) {
-                *slot = -offer.leave_cost(lines) - skips;
-            }
-        }
-        skips += skip_cost(offer);
-    }
-    if let Some(start) = last.first_mut() {
-        *start = -skips;
-    }
-}
-
-/// The best of entering an offer with this line, given the scores ahead.
-fn entering(at: usize, next: &[f32], taken: &Taken, table: &Table) -> f32 {
-    let line = taken
-        .as_nth
-        .get(at)
-        .and_then(|nth| nth.first())
-        .copied()
-        .unwrap_or(IMPOSSIBLE)
-        + next.get(table.at(at, 1)).copied().unwrap_or(IMPOSSIBLE);
-    let error = taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE)
-        + next.get(table.at(at, 0)).copied().unwrap_or(IMPOSSIBLE);
-    line.max(error)
-}
-
-/// Fills `now` (scores of all lines from this one on, by state) from `next`.
-fn step_back(now: &mut [f32], next: &[f32], taken: &Taken, offers: &[Offer<'_>], table: &Table) {
-    let enter: Vec<f32> = (0..offers.len())
-        .map(|at| entering(at, next, taken, table))
-        .collect();
-    let mut later = IMPOSSIBLE; // best entry into an offer after this one
-    for (at, offer) in offers.iter().enumerate().rev() {
-        let around = offer.group.map_or(IMPOSSIBLE, |group| {
-            (0..=at)
-                .filter(|other| offers.get(*other).and_then(|offer| offer.group) == Some(group))
-                .filter_map(|other| enter.get(other).copied())
-                .fold(IMPOSSIBLE, f32::max)
-        });
-        for lines in 0..=offer.cap() {
-            let state = table.at(at, lines);
-            let stay = next.get(state).copied().unwrap_or(IMPOSSIBLE);
-            let error = stay + taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE);
-            let more = taken
-                .as_nth
-                .get(at)
-                .and_then(|nth| nth.get(lines))
-                .copied()
-                .unwrap_or(IMPOSSIBLE)
-                + next
-                    .get(table.at(at, lines + 1))
-                    .copied()
-                    .unwrap_or(IMPOSSIBLE);
-            let leave = later.max(around) - offer.leave_cost(lines);
-            if let Some(slot) = now.get_mut(state) {
-                *slot = stay.max(error).max(more).max(leave).max(IMPOSSIBLE);
-            }
-        }
-        later = enter
-            .get(at)
-            .copied()
-            .unwrap_or(IMPOSSIBLE)
-            .max(later - skip_cost(offer));
-    }
-    if let Some(start) = now.first_mut() {
-        *start = next.first().copied().unwrap_or(IMPOSSIBLE).max(later);
-    }
-}
-
-/// From the scores behind this line to those behind the next one, and the best whole reading by the
-/// line's owner (the last place: nobody).
-fn step_forward(
-    behind: &[f32],
-    next: &[f32],
-    taken: &Taken,
-    offers: &[Offer<'_>],
-    table: &Table,
-) -> (Vec<f32>, Vec<f32>) {
-    let mut after = vec![IMPOSSIBLE; table.states];
-    let mut best = vec![IMPOSSIBLE; offers.len() + 1];
-    let mut put = |state: usize, score: f32, owner: usize| {
-        if let Some(slot) = after.get_mut(state) {
-            *slot = slot.max(score);
-        }
-        let whole = score + next.get(state).copied().unwrap_or(IMPOSSIBLE);
-        if let Some(slot) = best.get_mut(owner) {
-            *slot = slot.max(whole);
-        }
-    };
-    let nobody = offers.len();
-    for (state, score) in behind.iter().enumerate() {
-        put(state, *score, nobody);
-    }
-    let left: Vec<f32> = offers
-        .iter()
-        .enumerate()
-        .map(|(at, offer)| {
-            (0..=offer.cap())
-                .map(|lines| {
-                    behind
-                        .get(table.at(at, lines))
-                        .copied()
-                        .unwrap_or(IMPOSSIBLE)
-                        - offer.leave_cost(lines)
-                })
-                .fold(IMPOSSIBLE, f32::max)
-        })
-        .collect();
-    let mut entry = behind.first().copied().unwrap_or(IMPOSSIBLE); // best way to stand before this one
-    for (at, offer) in offers.iter().enumerate() {
-        let around = offer.group.map_or(IMPOSSIBLE, |group| {
-            (at..offers.len())
-                .filter(|other| offers.get(*other).and_then(|offer| offer.group) == Some(group))
-                .filter_map(|other| left.get(other).copied())
-                .fold(IMPOSSIBLE, f32::max)
-        });
-        let from = entry.max(around);
-        let first = taken
-            .as_nth
-            .get(at)
-            .and_then(|nth| nth.first())
-            .copied()
-            .unwrap_or(IMPOSSIBLE);
-        let error = taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE);
-        put(table.at(at, 1), from + first, at);
-        put(table.at(at, 0), from + error, at);
-        for lines in 0..=offer.cap() {
-            let score = behind
-                .get(table.at(at, lines))
-                .copied()
-                .unwrap_or(IMPOSSIBLE);
-            let more = taken
-                .as_nth
-                .get(at)
-                .and_then(|nth| nth.get(lines))
-                .copied()
-                .unwrap_or(IMPOSSIBLE);
-            put(table.at(at, lines + 1), score + more, at);
-            put(table.at(at, lines), score + error, at);
-        }
-        entry = (entry - skip_cost(offer)).max(left.get(at).copied().unwrap_or(IMPOSSIBLE));
-    }
-    (after, best)
 }
