@@ -23,6 +23,21 @@ pub struct Cli {
     pub verb: Verb,
 }
 
+/// Reads a line, the program's name first.
+///
+/// # Errors
+/// When it is no verb's line, or asks for help: the text to show, and whether it is an error.
+pub fn read(words: Vec<std::ffi::OsString>) -> Result<Cli, (String, bool)> {
+    Cli::try_parse_from(words).map_err(|error| {
+        let text = if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+            error.render().ansi().to_string()
+        } else {
+            error.render().to_string()
+        };
+        (text, error.use_stderr())
+    })
+}
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {

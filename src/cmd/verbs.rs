@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use serde_json::{Value, json};
 
-use crate::cli::{Cli, ExportForm, PlaybookVerb, SeverityArg, Verb};
+use crate::cli::{self, ExportForm, PlaybookVerb, SeverityArg, Verb};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::timeline as listing;
@@ -24,14 +23,18 @@ type Outcome = Result<ExitCode, CommandError>;
 
 /// Runs a verb: `args` is the whole line, the program's name first.
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+    let verb = match cli::read(args) {
+        Ok(line) => line.verb,
+        Err((text, true)) => {
+            complain(text.trim_end());
+            return ExitCode::from(2);
+        }
+        Err((text, false)) => {
+            say(&text);
+            return ExitCode::SUCCESS;
         }
     };
-    let outcome = match store::block_on(dispatch(cli.verb)) {
+    let outcome = match store::block_on(dispatch(verb)) {
         Ok(outcome) => outcome,
         Err(error) => Err(error.into()),
     };
