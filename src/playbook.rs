@@ -4,7 +4,7 @@
 //! says for or against its hypotheses, the looks that would tell, and its own tests. [`load`]
 //! reads one strictly, checking every expression against the fact catalogue; [`run`] matches
 //! playbooks against a [`Timeline`] and gives [`Matches`]: what fired, and what would need one more
-//! look to tell. Ranking, belief and wording for people are [`crate::diagnosis`]'s.
+//! look to tell. Ranking, belief and wording for people belong to the diagnosis.
 //! `docs/playbooks.md` is the language's manual and specification.
 
 mod absence;
