@@ -103,6 +103,8 @@ pub struct Terminal {
     /// The inner terminal still has the modes it was opened with, taken while a shell may have been
     /// editing a line: it takes the user's when it first gets the foreground.
     pub fresh: bool,
+    /// The command was asked to go on and has not yet: a key that stops it would be lost.
+    pub resuming: bool,
     /// Keys not yet taken by the command.
     pub keys: Vec<u8>,
     /// The last key makes the next one ordinary (Ctrl-V).
@@ -278,7 +280,7 @@ impl Pump {
             if !terminal.keys.is_empty() {
                 fds.push(PollFd::new(&terminal.master, PollFlags::OUT));
                 what.push(What::RoomForKeys);
-            } else if terminal.foreground && terminal.hung_up.is_none() {
+            } else if terminal.foreground && !terminal.resuming && terminal.hung_up.is_none() {
                 fds.push(PollFd::new(terminal.outer.tty(), PollFlags::IN));
                 what.push(What::Keys);
             }
@@ -446,6 +448,10 @@ impl Pump {
                 self.note_state(Exit::Running);
                 None
             }
+            Some(Report::Resumed) => {
+                terminal.resuming = false;
+                None
+            }
             Some(Report::Started(_) | Report::Failed(_)) => None,
         }
     }
@@ -471,13 +477,15 @@ impl Pump {
         let Command::Within(terminal) = &mut self.command else {
             return;
         };
+        let mut held_back = Vec::new();
         let wants_terminal = matches!(signal, libc::SIGTTIN | libc::SIGTTOU);
         if wants_terminal && !terminal.foreground && terminal.outer.is_foreground() {
             // It asked for the terminal, which the shell has given to us by now.
             terminal.enter_foreground();
         } else {
             terminal.enter_background();
-            let stopped = stop_together(signal, &self.signals);
+            let (stopped, missed) = stop_together(signal, &self.signals);
+            held_back = missed;
             if terminal.outer.is_foreground() {
                 terminal.enter_foreground();
             } else if wants_terminal && !stopped {
@@ -489,7 +497,11 @@ impl Pump {
             }
         }
         terminal.shim.ask(Request::Continue);
+        terminal.resuming = true;
         self.note_state(Exit::Running);
+        for signal in held_back {
+            self.forward(signal);
+        }
     }
 
     fn pass_keys(&mut self, read: bool, buffer: &mut [u8]) {
@@ -550,26 +562,27 @@ fn let_go_due(lingering: &mut Lingering) {
     });
 }
 
-/// Stops this process, and for a key's signal its group. Whether it really was stopped.
-fn stop_together(signal: i32, signals: &OwnedFd) -> bool {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
+/// Stops this process, and for a key's signal its group. Whether it really was stopped, and the
+/// signals that came for the command meanwhile.
+fn stop_together(signal: i32, signals: &OwnedFd) -> (bool, Vec<Signal>) {
+    let own = std::process::id();
     match signal {
         libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => sys::stop_with(signal, 0),
         _ => {
-            sys::send_signal(own, libc::SIGSTOP).ok();
+            sys::send_signal(i32::try_from(own).unwrap_or(0), libc::SIGSTOP).ok();
         }
     }
     let mut stopped = false;
+    let mut missed = Vec::new();
     while let Some(signal) = sys::next_signal(signals) {
-        if signal.number == libc::SIGCONT {
-            stopped = true;
-        } else if !matches!(signal.number, libc::SIGCHLD | libc::SIGWINCH) {
-            // Came while we stood: nobody else hands it on.
-            sys::send_signal(own, signal.number).ok();
-            break;
+        match signal.number {
+            libc::SIGCONT => stopped = true,
+            libc::SIGCHLD | libc::SIGWINCH => {}
+            _ if signal.sender == own && !signal.by_kernel => {}
+            _ => missed.push(signal),
         }
     }
-    stopped
+    (stopped, missed)
 }
 
 impl Terminal {

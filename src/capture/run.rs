@@ -129,6 +129,8 @@ fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
     let mut command = command;
     if let Command::Within(terminal) = &mut command {
         terminal.outer.restore();
+        // From here on the user's terminal makes the line ends of what is left behind.
+        pty::process_output(&terminal.master, !terminal.outer.processes_output());
     }
     let goes_on = exit == Exit::Running;
     let end = End { exit, duration_us };
@@ -458,6 +460,7 @@ fn start_within(
                 shim,
                 foreground,
                 fresh: !foreground,
+                resuming: false,
                 keys: Vec::new(),
                 quoted: false,
                 hung_up: None,

@@ -51,6 +51,8 @@ pub enum Report {
     Stopped(i32),
     /// It goes on, by somebody else's doing.
     Continued,
+    /// It was let go on, as asked, and owns the terminal if that was asked before.
+    Resumed,
     /// It ended.
     Ended(Exit),
 }
@@ -89,6 +91,7 @@ impl Report {
             Self::Ended(Exit::Code(code)) => (5, code),
             Self::Ended(Exit::Signal(signal)) => (6, signal),
             Self::Ended(_) => (7, 0),
+            Self::Resumed => (8, 0),
         };
         let mut bytes = [kind, 0, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&i32::to_ne_bytes(value));
@@ -106,6 +109,7 @@ impl Report {
             5 => Self::Ended(Exit::Code(value)),
             6 => Self::Ended(Exit::Signal(value)),
             7 => Self::Ended(Exit::Lost),
+            8 => Self::Resumed,
             _ => return None,
         })
     }
@@ -356,6 +360,7 @@ impl Guard {
                     self.state = State::Runs;
                     sys::send_signal(-self.child, libc::SIGCONT).ok();
                 }
+                self.tell(Report::Resumed);
             }
             Request::TakeOver => {}
         }
