@@ -79,6 +79,12 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
     reading
         .claims
         .sort_by_key(|claim| (claim.span.stream, claim.span.from));
+    in_order(&mut reading);
+    reading
+}
+
+/// Puts facts in the order of the invocations and, within one, of its output.
+pub(super) fn in_order(reading: &mut Reading) {
     reading.facts.sort_by_key(|seen| {
         (
             seen.invocation.is_none(),
@@ -87,7 +93,6 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
             seen.from,
         )
     });
-    reading
 }
 
 /// What the lines say that no invocation claims: whoever said it, it was said.
@@ -101,23 +106,32 @@ fn nobodys(look: &Look<'_>, parties: &[Party<'_>], reading: &mut Reading) {
         .filter(|first| places.all(|other| other == *first))
         .cloned();
     let place = common.unwrap_or_default();
-    for span in reading.unclaimed.clone() {
-        let bytes = look
-            .streams
+    for (stream, bytes) in look.streams {
+        let mut spans: Vec<Span> = reading
+            .unclaimed
             .iter()
-            .find(|(stream, _)| *stream == span.stream)
-            .map(|(_, bytes)| *bytes);
-        let lines: Vec<Shown> = super::shown_lines(span.stream, bytes.unwrap_or(&[]))
-            .into_iter()
-            .filter(|line| line.from >= span.from && line.to <= span.to)
+            .filter(|span| span.stream == *stream)
+            .copied()
             .collect();
+        spans.sort_by_key(|span| span.from);
+        let Some(at) = spans.first().copied() else {
+            continue;
+        };
+        let mut spans = spans.into_iter().peekable();
+        let mut lines = super::shown_lines(*stream, bytes);
+        lines.retain(|line| {
+            while spans.next_if(|span| span.to <= line.from).is_some() {}
+            spans
+                .peek()
+                .is_some_and(|span| line.from >= span.from && line.to <= span.to)
+        });
         let mut sink = Sink {
             place: &place,
             invocation: None,
-            at: span,
+            at,
             reading,
         };
-        texts::content(span.stream, &lines, "", &mut sink);
+        texts::content(*stream, &lines, "", &mut sink);
     }
 }
 

@@ -167,6 +167,17 @@ impl Probe for NvidiaSmi {
             Form::Other => {}
         }
     }
+
+    fn is_chatter(&self, line: &str) -> bool {
+        // The head of a query: names of fields, with their units.
+        let mut cells = line.split(", ");
+        line.contains(", ")
+            && cells.all(|cell| {
+                let name = cell.split(" [").next().unwrap_or(cell);
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || matches!(c, '.' | '_'))
+            })
+    }
 }
 
 /// The canonical name of a field as asked, or as a header prints it (`memory.used [MiB]`).

@@ -326,6 +326,10 @@ impl Probe for Pgrep {
     fn reads_silence(&self) -> bool {
         true
     }
+
+    fn is_chatter(&self, line: &str) -> bool {
+        leading_int(line).is_some() // a process, the looker's own ones among them
+    }
 }
 
 fn look(ask: &Ask, found: i64, self_matches: i64, pids: Vec<i64>) -> ProcessLook {
@@ -577,6 +581,12 @@ impl Probe for Top {
         if started {
             Self::look(round, ctx, sink);
         }
+    }
+
+    fn is_chatter(&self, line: &str) -> bool {
+        ["Tasks:", "Threads:", "%Cpu", "MiB ", "KiB ", "GiB "]
+            .iter()
+            .any(|start| line.starts_with(start))
     }
 }
 

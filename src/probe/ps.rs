@@ -254,6 +254,12 @@ impl Probe for Ps {
         }
         emit(&ask, lines, rows, ctx, sink);
     }
+
+    fn is_chatter(&self, line: &str) -> bool {
+        line.split_whitespace()
+            .take(2)
+            .any(|word| int(word).is_some()) // the looker's own processes
+    }
 }
 
 fn emit(

@@ -29,7 +29,13 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
         let lines = super::shown_lines(*stream, bytes);
         for claim in claims {
             let program = look.tree.invocations.get(claim.invocation);
-            if reads_text(reading, claim.invocation) {
+            let own = program.and_then(|invocation| {
+                super::PROBES
+                    .iter()
+                    .find(|probe| probe.recognises(invocation))
+            });
+            let typed = program.is_some_and(|one| matches!(one.program(), "echo" | "printf"));
+            if typed || reads_text(reading, claim.invocation) {
                 continue; // of a long text, what is worth reading was chosen
             }
             let unread: Vec<Shown> = lines
@@ -40,7 +46,8 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
                         .iter()
                         .any(|(from, to)| line.from < *to && *from < line.to)
                 })
-                .filter(|line| line::is_notable(&line.text))
+                .filter(|line| line::is_notable(&line.text) && !is_frame(&line.text))
+                .filter(|line| !own.is_some_and(|probe| probe.is_chatter(&line.text)))
                 .cloned()
                 .collect();
             let mut sink = Sink {
@@ -53,6 +60,18 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
             texts::content(*stream, &unread, program, &mut sink);
         }
     }
+    super::attribution::in_order(reading);
+}
+
+/// The frame or the head of a table: bars, or words in capitals only.
+fn is_frame(text: &str) -> bool {
+    let text = text.trim();
+    let mut words = text
+        .split_whitespace()
+        .filter(|word| word.contains(char::is_alphabetic))
+        .peekable();
+    text.starts_with(['|', '+', '#'])
+        || words.peek().is_some() && words.all(|word| !word.contains(char::is_lowercase))
 }
 
 /// Spans of a stream that facts came from. A look's own fact spans all of it and covers nothing.
