@@ -33,8 +33,7 @@ impl Desk {
         let home = Home::find()
             .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
         let store = Store::open_any(home.path()).await.map_err(|error| {
-            CommandError::from(error)
-                .hint("`rec doctor` says how the recorder is; nothing that was recorded is lost")
+            CommandError::from(error).hint("`rec doctor` says how the recorder is")
         })?;
         ingest(&home, &store, Patience::Wait).await?;
         Ok(Self { home, store })

@@ -45,7 +45,13 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
 
 fn folder(home: &Home) -> Look {
     let path = home.path().display();
-    match home.prepare() {
+    let folders = [home.path().to_owned(), home.spool_dir(), home.state_dir()];
+    let writable = |folder: &std::path::PathBuf| {
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| anyhow::anyhow!("cannot write to {}: {error}", folder.display()))
+    };
+    let prepared = home.prepare().map_err(anyhow::Error::from);
+    match prepared.and_then(|()| folders.iter().try_for_each(writable)) {
         Ok(()) => Look {
             what: "home",
             ok: true,

@@ -1,8 +1,9 @@
 //! `rec next`: what to run next, ready to paste, and why.
 
-use super::page::{Page, columns, tame, wrapped};
+use super::page::{Page, columns, wrapped};
 use super::paint::Paint;
 use crate::diagnosis::Suggestion;
+use crate::diagnosis::words::tame;
 
 /// Writes suggestions: on a terminal numbered, with safety, reason and id; in a pipe the bare command
 /// lines, one a line.

@@ -24,17 +24,6 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A text without the characters that steer a terminal: what was recorded is hostile.
-pub(super) fn tame(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
-}
-
 /// Lines of text being put together.
 #[derive(Debug, Default)]
 pub(super) struct Page {

@@ -7,7 +7,7 @@ use crate::cli::Search;
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::verbs::{say, say_json};
-use crate::diagnosis::words::shorten;
+use crate::diagnosis::words::{shorten, tame};
 use crate::index::{self, Index};
 use crate::report::CommandError;
 use crate::time::Micros;
@@ -18,7 +18,10 @@ use crate::time::Micros;
 /// When the index cannot be read or made.
 pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     let query = args.query.join(" ");
-    let mut index = Index::open(desk.home.path())?;
+    let mut index = Index::open(desk.home.path()).map_err(|error| {
+        CommandError::from(error)
+            .hint("search keeps its index in the home, which must be writable; `rec doctor` looks")
+    })?;
     index.catch_up(&desk.store).await?;
     let search = index::Search {
         query: &query,
@@ -45,7 +48,7 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
                 hit.session.short(),
                 when.replace('T', " ")
             )),
-            hit.target_host.as_deref().unwrap_or(""),
+            tame(hit.target_host.as_deref().unwrap_or("")),
             shorten(&hit.line, paint.width.saturating_sub(44).max(24))
         ));
         if !hit.snippet.is_empty() {

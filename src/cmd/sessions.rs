@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cmd::paint::{Paint, pad};
 use crate::diagnosis::Diagnosis;
-use crate::diagnosis::words::{finding_mark, shorten};
+use crate::diagnosis::words::{finding_mark, shorten, tame};
 use crate::store::SessionRow;
 
 /// A session in the list, with what was found in it.
@@ -71,7 +71,7 @@ pub fn render(listed: &[Listed], paint: Paint) -> String {
             paint.dim(&one.row.id.short()),
             paint.dim(&when),
             pad(&shorten(&title, paint.width.saturating_sub(48).max(20)), 0),
-            paint.dim(&format!("{count} on {}", one.row.hosts.join(", "))),
+            paint.dim(&format!("{count} on {}", tame(&one.row.hosts.join(", ")))),
         ));
         if let Some(finding) = one
             .diagnosis

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cmd::paint::{Paint, exit_mark, exit_style, size};
-use crate::diagnosis::words::shorten;
+use crate::diagnosis::words::{shorten, tame};
 use crate::event::Stream;
 use crate::fact::value::Value as FieldValue;
 use crate::fact::{Fact, Observed};
@@ -117,13 +117,13 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     let mut out = format!(
         "{}  {}{}  {}  {}\n",
         paint.bold(&format!("#{}", command.number)),
-        command.target_host(),
+        tame(command.target_host()),
         paint.dim(&when),
         paint.style(exit_style(command.exit), &exit_mark(command.exit)),
         paint.dim(&took)
     );
     for line in command.line.lines() {
-        out.push_str(&format!("    {line}\n"));
+        out.push_str(&format!("    {}\n", tame(line)));
     }
     for (stream, bytes) in shown.streams {
         if bytes.is_empty() {
@@ -153,10 +153,14 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
         }
     }
     for complaint in &command.tree.complaints {
-        out.push_str(&format!("\n  ? the line: {}\n", complaint.text));
+        out.push_str(&format!("\n  ? the line: {}\n", tame(&complaint.text)));
     }
     for (stream, complaint) in &shown.reading.complaints {
-        out.push_str(&format!("\n  ? {}: {}\n", stream.name(), complaint.text));
+        out.push_str(&format!(
+            "\n  ? {}: {}\n",
+            stream.name(),
+            tame(&complaint.text)
+        ));
     }
     if !shown.reading.unclaimed.is_empty() {
         let count = shown.reading.unclaimed.len();
@@ -184,7 +188,7 @@ fn output(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> Stri
         if hidden > 0 && place >= head && place < head + hidden {
             continue;
         }
-        out.push_str(&format!("    {}\n", line.text));
+        out.push_str(&format!("    {}\n", tame(&line.text)));
     }
     out
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cmd::paint::{Paint, exit_mark, exit_style, pad};
 use crate::cmd::why::Header;
-use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle};
+use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle, tame};
 use crate::diagnosis::{Diagnosis, Finding};
 use crate::event::Exit;
 use crate::fact::Fact;
@@ -93,7 +93,7 @@ pub fn header(view: &SessionView, paint: Paint) -> String {
         ),
         _ => String::new(),
     };
-    format!("{title} · {count}{places}{span}")
+    tame(&format!("{title} · {count}{places}{span}"))
 }
 
 /// What stands above a diagnosis of this session.
@@ -167,7 +167,7 @@ pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -
         out.push_str(&format!(
             "{}  {}\n",
             paint.dim(&format!("note  {when}")),
-            text
+            tame(text)
         ));
     }
     if view.commands.is_empty() {

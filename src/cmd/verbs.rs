@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -11,8 +12,10 @@ use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::timeline as listing;
 use crate::cmd::{judge, next, playbook, sessions, show, why};
+use crate::diagnosis::words::tame;
 use crate::diagnosis::{Diagnosis, Severity, Status};
 use crate::event::Stream;
+use crate::id::SessionId;
 use crate::probe::{self, Look};
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
@@ -68,6 +71,13 @@ async fn dispatch(verb: Verb) -> Outcome {
         Verb::Demo(args) => crate::cmd::demo::run(&args).await,
         Verb::Serve(args) => crate::cmd::serve::run(&args.listen).await,
         Verb::Doctor(args) => crate::cmd::doctor::run(args.json).await,
+        Verb::Next(args) if args.run.is_some() => {
+            let desk = Desk::open().await?;
+            let found = look_to_run(&desk, &args).await;
+            desk.close().await;
+            let (session, line) = found?;
+            Err(record_look(session, &line))
+        }
         other => {
             let desk = Desk::open().await?;
             let outcome = with_desk(&desk, other).await;
@@ -135,13 +145,13 @@ async fn with_desk(desk: &Desk, verb: Verb) -> Outcome {
                 args.hypothesis,
             )
             .await?;
-            say(&format!("confirmed: {title}\n"));
+            say(&format!("confirmed: {}\n", tame(&title)));
             Ok(ExitCode::SUCCESS)
         }
         Verb::Dismiss(args) => {
             let title =
                 judge::dismiss(desk, args.session.as_deref(), &args.finding, &args.because).await?;
-            say(&format!("dismissed: {title}\n"));
+            say(&format!("dismissed: {}\n", tame(&title)));
             Ok(ExitCode::SUCCESS)
         }
         Verb::Search(args) => crate::cmd::search::run(desk, &args).await,
@@ -229,9 +239,6 @@ async fn next_verb(desk: &Desk, args: &crate::cli::Next) -> Outcome {
     let id = desk.session(args.session.as_deref()).await?;
     let view = desk.view(id).await?;
     let diagnosis = desk.diagnose(&view).await?;
-    if let Some(wanted) = &args.run {
-        return run_suggestion(id, &diagnosis, wanted);
-    }
     if args.json {
         say_json(&json!({"format": 1, "session": id, "next": diagnosis.next}));
     } else {
@@ -245,8 +252,15 @@ async fn next_verb(desk: &Desk, args: &crate::cli::Next) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `rec next --run ID`: a person says so, and it is read-only.
-fn run_suggestion(session: crate::id::SessionId, diagnosis: &Diagnosis, wanted: &str) -> Outcome {
+/// `rec next --run ID`: the line a person says is to be run; it is read-only.
+async fn look_to_run(
+    desk: &Desk,
+    args: &crate::cli::Next,
+) -> Result<(SessionId, String), CommandError> {
+    let session = desk.session(args.session.as_deref()).await?;
+    let view = desk.view(session).await?;
+    let diagnosis = desk.diagnose(&view).await?;
+    let wanted = args.run.as_deref().unwrap_or_default();
     let all = diagnosis
         .findings
         .iter()
@@ -267,17 +281,21 @@ fn run_suggestion(session: crate::id::SessionId, diagnosis: &Diagnosis, wanted: 
         ))
         .hint("paste it behind `rec` yourself if that is what you want"));
     }
+    Ok((session, suggestion.line.clone()))
+}
+
+/// Records a look in this process's place: the recorder minds signals, so it shares a process with no
+/// threads of the database. Comes back only when that cannot be done.
+fn record_look(session: SessionId, line: &str) -> CommandError {
     let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
-    let argv: Vec<OsString> = [shell, "-c".to_owned(), suggestion.line.clone()]
-        .into_iter()
-        .map(OsString::from)
-        .collect();
-    let options = crate::cmd::run::RunOptions {
-        quiet: false,
-        session: Some(session.to_string()),
-        stdin: false,
-    };
-    Ok(crate::cmd::run::run(&options, &argv))
+    let error = std::env::current_exe().map(|rec| {
+        std::process::Command::new(rec)
+            .args(["--session", &session.to_string(), "--", &shell, "-c", line])
+            .exec()
+    });
+    let error = error.unwrap_or_else(|error| error);
+    CommandError::from(anyhow::Error::from(error).context("cannot start the recorder"))
+        .hint(format!("run it yourself:  rec {line}"))
 }
 
 async fn show_verb(desk: &Desk, args: &crate::cli::Show) -> Outcome {

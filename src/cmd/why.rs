@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::next::suggestions;
-use super::page::{Page, columns, tame, wrapped};
+use super::page::{Page, columns, wrapped};
 use super::paint::Paint;
-use crate::diagnosis::words;
+use crate::diagnosis::words::{self, tame};
 use crate::diagnosis::{
     Claim, Diagnosis, Evidence, Finding, Hypothesis, LaunchView, PostconditionView, Severity,
     Status, Suggestion, kinds,

@@ -98,10 +98,31 @@ pub fn spoken(id: &str) -> String {
     id.replace(['-', '_'], " ")
 }
 
+/// Whether a character steers a terminal, or turns the direction of what stands around it: never to
+/// be shown raw from a record.
+pub fn steers(c: char) -> bool {
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    c.is_control() || turns
+}
+
+/// A text without the characters that steer a terminal; tabs become spaces.
+pub fn tame(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\t' => ' ',
+            c if steers(c) => char::REPLACEMENT_CHARACTER,
+            c => c,
+        })
+        .collect()
+}
+
 /// A text in one line: control characters and runs of white space become one space.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
+    for word in text.split(|c: char| c.is_whitespace() || steers(c)) {
         if word.is_empty() {
             continue;
         }
