@@ -67,7 +67,10 @@ struct Content {
 
 /// Says whether a text looks like our export: its first line is an object with a format.
 pub fn is_export(text: &str) -> bool {
-    text.trim_start().starts_with('{')
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let object: Option<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_str(first).ok();
+    object.is_some_and(|object| object.contains_key("format"))
 }
 
 /// Reads an export. Whether its events are genuine is for the store to say.
