@@ -2,13 +2,14 @@
 //! and recorded.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use casebook::capture::home::Home;
 use casebook::capture::spool::{self, Record, SpoolRead, Start, list_spools, read_spool};
 use casebook::event::{Exit, Stream};
+use serde_json::Value;
 
 /// Nothing here takes this long unless it hangs.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -73,6 +74,32 @@ impl Bench {
     /// Runs a script in a recorded shell.
     pub(crate) fn rec_sh(&self, script: &str) -> Output {
         finish(self.recorded(&["sh", "-c", script]))
+    }
+
+    /// What a verb of ours says; it must end with 0.
+    pub(crate) fn say(&self, words: &[&str]) -> String {
+        let output = finish(self.recorded(words));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "rec {words:?}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same, as JSON.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.say(words)).unwrap()
+    }
+
+    /// How a verb of ours ends when it fails: its exit code and its words.
+    pub(crate) fn fails(&self, words: &[&str]) -> (Option<i32>, String) {
+        let output = finish(self.recorded(words));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stderr)
+    }
+
+    /// Takes a case file in; its session.
+    pub(crate) fn import(&self, path: &Path) -> String {
+        let said = self.say(&["import", &path.display().to_string()]);
+        said.split_whitespace().last().unwrap().to_owned()
     }
 
     /// Everything on record, oldest command first.

@@ -7,11 +7,17 @@
     reason = "a test may stop where it stands"
 )]
 
+mod bad_input;
 mod bench;
+mod cases;
+mod contract;
+mod demo;
 mod fidelity;
 mod fidelity_tty;
 mod import;
+mod lab;
 mod layers;
+mod live;
 mod pty;
 mod search;
 mod store;
