@@ -577,6 +577,7 @@ pub fn render(
         timeline,
         it: None,
         bound: bindings,
+        strict: false,
     };
     template.fill(env, quote)
 }

@@ -43,6 +43,9 @@ pub(super) struct Env<'a> {
     /// The entry that is being looked at.
     pub(super) it: Option<usize>,
     pub(super) bound: &'a dyn Bindings,
+    /// The word `unknown` in a field counts as not knowing. So it is judged whether a look *denies*
+    /// something: one that could not tell denies nothing.
+    pub(super) strict: bool,
 }
 
 /// A value.
@@ -130,6 +133,7 @@ fn eval<'a>(node: &'a Node, env: Env<'a>) -> Val<'a> {
         Node::List(items) => Val::List(items.iter().map(|item| eval(item, env)).collect()),
         Node::Field(var, field) => entry_of(var, env)
             .and_then(|(_, entry)| entry.fact.peek(field.name))
+            .filter(|value| !(env.strict && matches!(value, Peek::Text("unknown"))))
             .map_or(Val::Unknown, Val::from),
         Node::Pseudo(var, pseudo) => {
             entry_of(var, env).map_or(Val::Unknown, |(_, entry)| pseudo_field(*pseudo, entry, env))

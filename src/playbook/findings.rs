@@ -266,6 +266,7 @@ impl<'a, 't> Matcher<'a, 't> {
                             timeline: self.timeline,
                             it: Some(hit.entry),
                             bound: &bound,
+                            strict: false,
                         };
                         says.fill(env, false)
                     },
@@ -296,6 +297,7 @@ impl<'a, 't> Matcher<'a, 't> {
                 timeline: self.timeline,
                 it,
                 bound: &found.bound,
+                strict: false,
             };
             let last = found.entries.last().copied();
             let says = match tri {
@@ -456,13 +458,11 @@ impl<'a> Search<'_, 'a> {
     fn denials(&self, step: &Step, state: &State<'_>) -> Vec<usize> {
         match &step.form {
             Form::Fact(bind) if is_state(bind.fact.name) => self
-                .fitting(bind, state)
+                .deniers(bind, state)
                 .into_iter()
                 .filter(|at| {
-                    state
-                        .previous
-                        .is_none_or(|previous| follows(self.timeline, previous, *at))
-                        && self.told(bind, *at, state) == Tri::No
+                    let previous = state.previous;
+                    previous.is_none_or(|previous| follows(self.timeline, previous, *at))
                 })
                 .collect(),
             Form::Absent(wanted) => self.shown(wanted, state),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::absence::{absent, looks, subject};
 use super::eval::{Env, instant, show};
-use super::identity::{has, is, joined, launch_of};
+use super::identity::{has, identity, is, joined, launch_of};
 use super::index::{Index, Within};
 use super::series::runs;
 use super::{Absent, Bind, Form, Join, JoinKind, JoinTo, Series, Step, Template};
@@ -135,9 +135,52 @@ impl<'a, 't> Search<'a, 't> {
             .collect()
     }
 
-    /// What a step's condition says of an entry.
-    pub(super) fn told(&self, bind: &Bind, at: usize, state: &State<'_>) -> Tri {
-        self.filter(bind, at, state)
+    /// Looks at the same thing that say that it is not so.
+    ///
+    /// A look denies only what it is about: where the step names no more than a place (a host, a
+    /// session), looks of another identity than those for which it was so say nothing of it. A field
+    /// whose look could not tell denies nothing either.
+    pub(super) fn deniers(&self, bind: &Bind, state: &State<'_>) -> Vec<usize> {
+        let fitting = self.fitting(bind, state);
+        let narrow = bind
+            .on
+            .iter()
+            .any(|join| !matches!(join.kind, JoinKind::Host | JoinKind::Session))
+            || (bind.on.is_empty()
+                && self
+                    .window
+                    .default_join
+                    .is_some_and(|kind| !matches!(kind, JoinKind::Host | JoinKind::Session)));
+        let alike: Vec<String> = if narrow {
+            Vec::new()
+        } else {
+            let so = fitting
+                .iter()
+                .filter(|at| self.filter(bind, **at, state) == Tri::Yes);
+            so.filter_map(|at| self.timeline.entries.get(*at).map(identity))
+                .collect()
+        };
+        fitting
+            .into_iter()
+            .filter(|at| {
+                narrow
+                    || self
+                        .timeline
+                        .entries
+                        .get(*at)
+                        .is_some_and(|entry| alike.contains(&identity(entry)))
+            })
+            .filter(|at| match &bind.filter {
+                None => false,
+                Some(filter) => {
+                    let env = Env {
+                        strict: true,
+                        ..self.env(Some(*at), state)
+                    };
+                    filter.truth(env) == Tri::No
+                }
+            })
+            .collect()
     }
 
     /// Looks that showed what is wanted to be absent.
@@ -421,6 +464,7 @@ impl<'a, 't> Search<'a, 't> {
             timeline: self.timeline,
             it,
             bound: &state.bound,
+            strict: false,
         }
     }
 

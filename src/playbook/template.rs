@@ -64,6 +64,7 @@ impl Template {
             timeline,
             it: None,
             bound: bindings,
+            strict: false,
         };
         let mut out = String::new();
         for part in &self.parts {

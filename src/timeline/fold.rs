@@ -1,6 +1,6 @@
 //! Folds commands, one after the other, into entries, launches and their states.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::fact::cover::same_path;
 use crate::fact::{self, Fact};
@@ -25,6 +25,8 @@ pub(super) struct Builder {
     states: Vec<State>,
     memories: HashMap<(String, String), Memory>,
     pids_seen: HashMap<String, Vec<i64>>,
+    /// Logs of which the command at hand showed nothing but lines of an earlier run.
+    all_old: HashSet<(String, String)>,
 }
 
 impl Builder {
@@ -197,8 +199,11 @@ impl Builder {
             }
         }
         if let Some(log) = &launch.log {
-            let key = (host.clone(), log.clone());
-            self.memories.entry(key).or_default().relaunched();
+            for ((on, path), memory) in &mut self.memories {
+                if *on == host && same_path(path, log) {
+                    memory.relaunched();
+                }
+            }
         }
         self.targets.push(Target {
             earlier_pids: self.pids_seen.get(&host).cloned().unwrap_or_default(),
@@ -233,6 +238,7 @@ impl Builder {
     ) -> Vec<Entry> {
         let mut own_from: HashMap<(String, String), Option<i64>> = HashMap::new();
         let mut out = Vec::with_capacity(command.facts.len());
+        let mut lines: HashMap<(String, String), bool> = HashMap::new();
         for (place, observed) in command.facts.iter().enumerate() {
             let host = line::observed_host(command, observed).to_owned();
             let mut fact = observed.fact.clone();
@@ -244,6 +250,10 @@ impl Builder {
                 .map(str::to_owned)
             {
                 self.mark_old(&mut fact, &host, &path, command, &mut own_from);
+                if let Fact::Line(line) = &fact {
+                    let old = lines.entry((host.clone(), path)).or_insert(true);
+                    *old = *old && line.old == Tri::Yes;
+                }
             }
             out.push(Entry {
                 command: index,
@@ -259,6 +269,11 @@ impl Builder {
                 known: command.ended(),
             });
         }
+        self.all_old = lines
+            .into_iter()
+            .filter(|(_, old)| *old)
+            .map(|(log, _)| log)
+            .collect();
         out
     }
 
@@ -277,6 +292,8 @@ impl Builder {
                     .as_deref()
                     .is_some_and(|log| same_path(log, path))
         }) else {
+            let key = (host.to_owned(), path.to_owned());
+            self.memories.entry(key).or_default().note(fact);
             return;
         };
         let target = &self.targets[launch];
@@ -290,8 +307,13 @@ impl Builder {
             // Perhaps it never ran: then what the log shows says which it was.
             (Tri::Unknown, false) => Run::Appends,
         };
-        let key = (host.to_owned(), target.log.clone().unwrap_or_default());
-        let memory = self.memories.entry(key.clone()).or_default();
+        let known = self
+            .memories
+            .keys()
+            .find(|(on, seen)| on == host && same_path(seen, path))
+            .cloned();
+        let key = known.unwrap_or_else(|| (host.to_owned(), path.to_owned()));
+        let memory = self.memories.entry(key).or_default();
         let from = *own_from
             .entry((host.to_owned(), path.to_owned()))
             .or_insert_with(|| {
@@ -358,7 +380,12 @@ impl Builder {
                         .age_s
                         .is_some_and(|age| age > since_launch + STALE_MARGIN_S)
             }
-            Fact::LogLook(_) => fact.reached == Tri::No,
+            Fact::LogLook(look) => {
+                fact.reached == Tri::No
+                    || self
+                        .all_old
+                        .contains(&(entry.host.clone(), look.path.clone()))
+            }
             _ => false,
         };
         if stale {

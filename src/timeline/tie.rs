@@ -26,7 +26,7 @@ impl Target {
     /// Whether a process with this command line is it.
     pub(super) fn is_command_line(&self, args: &str) -> bool {
         let args = args.trim();
-        if args.is_empty() {
+        if args.is_empty() || looks_on(args) && !looks_on(&self.line) {
             return false;
         }
         if !self.line.is_empty() && (args.contains(&self.line) || self.line.contains(args)) {
@@ -67,6 +67,22 @@ impl Target {
 
     fn same_place(&self, host: &str, container: Option<&str>) -> bool {
         self.host == host && (self.container.is_none() || self.container.as_deref() == container)
+    }
+}
+
+/// A process that only names a server: somebody's look at it, or the shell that carries one.
+fn looks_on(args: &str) -> bool {
+    let mut words = args.split_whitespace();
+    let program = words.next().unwrap_or("");
+    let program = program.rsplit('/').next().unwrap_or(program);
+    match program {
+        "tail" | "grep" | "egrep" | "less" | "more" | "cat" | "watch" | "vi" | "vim" | "nano"
+        | "view" | "ssh" | "scp" | "pgrep" | "pkill" | "journalctl" | "strace" | "py-spy"
+        | "gdb" | "rec" => true,
+        "bash" | "sh" | "dash" | "zsh" => words
+            .next()
+            .is_some_and(|word| word.starts_with('-') && word.ends_with('c')),
+        _ => false,
     }
 }
 

@@ -45,6 +45,7 @@ fn value(text: &str) -> String {
             timeline: &made.timeline,
             it: bound.get("E").copied(),
             bound: &bound,
+            strict: false,
         })),
         Err(problems) => {
             let problem = &problems[0];
