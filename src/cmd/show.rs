@@ -219,12 +219,13 @@ fn row(fact: &Fact, from: &str, paint: Paint) -> String {
         })
         .collect();
     let room = paint.width.saturating_sub(24 + from.len()).max(30);
-    format!(
-        "    {}  {}  {}\n",
+    let row = format!(
+        "    {}  {}  {}",
         crate::cmd::paint::pad(fact.name(), 16),
         shorten(&told.join(" · "), room),
         paint.dim(from)
-    )
+    );
+    format!("{}\n", row.trim_end())
 }
 
 /// The lines of the stream that a fact came from, counted from 1.

@@ -26,6 +26,13 @@ type Outcome = Result<ExitCode, CommandError>;
 
 /// Runs a verb: `args` is the whole line, the program's name first.
 pub fn main(args: Vec<OsString>) -> ExitCode {
+    let args = match plain_words(args) {
+        Ok(args) => args,
+        Err(error) => {
+            complain(&error.render());
+            return ExitCode::from(error.code());
+        }
+    };
     let verb = match cli::read(args) {
         Ok(line) => line.verb,
         Err((text, true)) => {
@@ -48,6 +55,32 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             ExitCode::from(error.code())
         }
     }
+}
+
+/// Verbs whose words are kept for what is to come.
+const RESERVED: &[&str] = &["shell", "changes", "replay", "mcp"];
+
+/// `help` and `version` as their options; a verb that is not built says so.
+fn plain_words(mut args: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
+    let verb = args
+        .get(1)
+        .and_then(|word| word.to_str())
+        .unwrap_or_default();
+    match verb {
+        "help" => {
+            args.remove(1);
+            args.push(OsString::from("--help"));
+        }
+        "version" => args[1] = OsString::from("--version"),
+        _ if RESERVED.contains(&verb) => {
+            return Err(
+                CommandError::usage(format!("`rec {verb}` is not built yet"))
+                    .hint(format!("to record a program of that name: rec -- {verb} …")),
+            );
+        }
+        _ => {}
+    }
+    Ok(args)
 }
 
 /// Writes to standard output; a reader that left is no failure.
