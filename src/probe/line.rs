@@ -47,6 +47,11 @@ pub struct Context<'a> {
 
 /// An output of no more lines than this is worth reading whole.
 const SHORT: usize = 40;
+/// Of a very long output this many lines of its start and of its end are read, and as many notable
+/// ones of its middle: a line's fingerprint costs more than finding that it is notable.
+const START_READ: usize = 5_000;
+const END_READ: usize = 20_000;
+const MIDDLE_READ: usize = 20_000;
 /// Of a long output as many kinds of lines are kept from its start, and from its end.
 const KEPT: usize = 100;
 /// A fact's text is cut at this many bytes.
@@ -60,7 +65,15 @@ pub fn read_lines(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     let short = lines.iter().filter(|line| !line.is_blank()).count() <= SHORT;
     let year = context.year.or_else(|| year_of(lines));
     let mut kinds = Kinds::default();
+    let middle = START_READ..lines.len().saturating_sub(END_READ);
+    let mut left = MIDDLE_READ;
     for (ordinal, line) in lines.iter().enumerate() {
+        if middle.contains(&ordinal) {
+            if left == 0 || !is_notable(&line.text) {
+                continue;
+            }
+            left -= 1;
+        }
         let ordinal = i64::try_from(ordinal).unwrap_or(i64::MAX);
         let (last, from, to) = line.last_written();
         // What a rewritten line said before counts when it is notable and no bar.
