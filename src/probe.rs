@@ -50,6 +50,7 @@ mod sockets;
 mod stacks;
 mod texts;
 mod unsaid;
+pub mod bounds;
 mod versions;
 mod words;
 
@@ -352,6 +353,27 @@ const PROBES: &[&dyn Probe] = &[
 
 /// Reads a command's output.
 pub fn read(look: &Look<'_>) -> Reading {
+    if look.streams.iter().all(|(_, bytes)| bounds::fits(bytes)) {
+        return read_all(look);
+    }
+    let bounded: Vec<bounds::Bounded> = look
+        .streams
+        .iter()
+        .map(|(stream, bytes)| bounds::bound(*stream, bytes))
+        .collect();
+    let streams: Vec<(Stream, &[u8])> = bounded
+        .iter()
+        .map(|one| (one.stream, one.bytes.as_slice()))
+        .collect();
+    let mut reading = read_all(&Look {
+        streams: &streams,
+        ..*look
+    });
+    bounds::restore(&bounded, &mut reading);
+    reading
+}
+
+fn read_all(look: &Look<'_>) -> Reading {
     let mut reading = attribution::read(look, PROBES);
     unsaid::add(look, &mut reading);
     reading

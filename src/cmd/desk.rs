@@ -143,9 +143,13 @@ pub fn files_in(folder: &std::path::Path) -> anyhow::Result<Vec<(String, String)
     paths
         .into_iter()
         .map(|path| {
-            let text = std::fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            Ok((path.display().to_string(), text))
+            let bytes =
+                std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            // What is not UTF-8 fails to load, with its place, and hides no other file.
+            Ok((
+                path.display().to_string(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            ))
         })
         .collect()
 }

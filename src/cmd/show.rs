@@ -9,6 +9,7 @@ use crate::fact::value::Value as FieldValue;
 use crate::fact::{Fact, Observed};
 use crate::id::SessionId;
 use crate::probe::Reading;
+use crate::probe::bounds::is_binary;
 use crate::time::human_duration;
 use crate::timeline::{Command, Entry};
 
@@ -170,7 +171,28 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     out
 }
 
+/// Bytes of a stream's start and of its end that are looked at for showing.
+const SHOWN_BYTES: usize = 256 << 10;
+
 fn output(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String {
+    let all = format!("rec show {} --{}", shown.command.number, stream.name());
+    if is_binary(bytes) {
+        return format!("    {}\n", paint.dim(&format!("no text; its bytes: {all}")));
+    }
+    if bytes.len() > 2 * SHOWN_BYTES {
+        let (head, tail) = (&bytes[..SHOWN_BYTES], &bytes[bytes.len() - SHOWN_BYTES..]);
+        let missing = size((bytes.len() - 2 * SHOWN_BYTES) as u64);
+        return format!(
+            "{}    {}\n{}",
+            part(head, stream, shown, paint),
+            paint.dim(&format!("… {missing} more: {all}")),
+            part(tail, stream, shown, paint)
+        );
+    }
+    part(bytes, stream, shown, paint)
+}
+
+fn part(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String {
     let lines = crate::text::lines(bytes);
     let mut out = String::new();
     let hidden = lines.len().saturating_sub(SHOWN_LINES);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cmd::paint::{Paint, exit_mark, exit_style, pad};
+use crate::cmd::paint::{Paint, exit_mark, exit_style, pad, size};
 use crate::cmd::why::Header;
 use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle, tame};
 use crate::diagnosis::{Diagnosis, Finding};
@@ -133,6 +133,15 @@ pub fn render(view: &SessionView, diagnosis: Option<&Diagnosis>, paint: Paint) -
         let repeats = repeats(&view.commands, index);
         let shown = &view.commands[index];
         out.push_str(&row(shown, &widths, paint, start, view.relative_time));
+        let gap_bytes = view.details.get(index).map_or(0, |detail| detail.gap_bytes);
+        if gap_bytes > 0 {
+            let note = format!("{} of its output are not on record", size(gap_bytes));
+            out.push_str(&format!(
+                "{}{}\n",
+                " ".repeat(widths.line),
+                paint.style("33", &note)
+            ));
+        }
         if repeats > 0 {
             let last = &view.commands[index + repeats];
             let since = paint.clock(shown.at, start, view.relative_time);
