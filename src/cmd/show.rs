@@ -171,6 +171,8 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     out
 }
 
+/// Bytes of one line that are shown.
+const SHOWN_WIDTH: usize = 4_000;
 /// Bytes of a stream's start and of its end that are looked at for showing.
 const SHOWN_BYTES: usize = 256 << 10;
 
@@ -210,7 +212,13 @@ fn part(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String
         if hidden > 0 && place >= head && place < head + hidden {
             continue;
         }
-        out.push_str(&format!("    {}\n", tame(&line.text)));
+        let text = crate::text::cut(&line.text, SHOWN_WIDTH);
+        let more = if text.len() < line.text.len() || line.cut {
+            "…"
+        } else {
+            ""
+        };
+        out.push_str(&format!("    {}{more}\n", tame(text)));
     }
     out
 }
