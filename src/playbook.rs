@@ -1,7 +1,7 @@
 //! Playbooks: what a failure looks like, written down, and found again in a timeline.
 //!
 //! Pure. A playbook is one YAML file: the steps that make it fire, what each further observation
-//! says for or against its hypotheses, the looks that would tell, and its own tests. [`load`]
+//! says for or against its hypotheses, the looks that would tell, and its own tests. [`load()`]
 //! reads one strictly, checking every expression against the fact catalogue; [`run`] matches
 //! playbooks against a [`Timeline`] and gives [`Matches`]: what fired, and what would need one more
 //! look to tell. Ranking, belief and wording for people belong to the diagnosis.

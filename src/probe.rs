@@ -4,7 +4,7 @@
 //! could not be read, and the lines nobody claims. One file a tool under `probe/`.
 //!
 //! The way of a line: `plan` finds who can print to the stream, and through which filters
-//! (`| head`, `| grep`); each probe offers a [`Grammar`]; `attribution` aligns the lines to them in
+//! (`| head`, `| grep`); each probe offers a `Grammar`; `attribution` aligns the lines to them in
 //! order; the probe that was given lines reads them. A line that could as well be another's stays
 //! unclaimed.
 

@@ -1,6 +1,6 @@
 //! Projections: what follows from the event log, kept up to date and made again on demand.
 //!
-//! Events come in ([`ingest`]), the read tables follow them ([`fold`]), facts are read from output
+//! Events come in ([`mod@ingest`]), the read tables follow them ([`fold`]), facts are read from output
 //! when a session is looked at ([`facts`]), and [`view`] puts a session together for whoever shows
 //! or diagnoses it. Everything here can be dropped and rebuilt ([`rebuild`]); what cannot be derived
 //! again is an event.

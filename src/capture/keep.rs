@@ -1,7 +1,7 @@
 //! What of an output is kept: the first and the last so-and-so many bytes, masked, as spool frames.
 //!
 //! A [`Keeper`] owns the spool file. It is used by the writer thread while a command runs, and
-//! directly by processes that stay behind. Every byte passes [`Masks`] before it reaches the disk.
+//! directly by processes that stay behind. Every byte passes `Masks` before it reaches the disk.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Bounds of what is understood: very long streams, and streams that are no text.
 //!
 //! Reading costs time for every byte, and nobody types a command to have 500 MB of it explained.
-//! Of a stream past [`MOST_BYTES`] the start and the end are read, cut at lines; the middle is left
+//! Of a stream past `MOST_BYTES` the start and the end are read, cut at lines; the middle is left
 //! unclaimed. A stream that is no text is left unclaimed whole. The bytes themselves are kept as they
 //! came: this is about facts alone.
 

@@ -1,6 +1,6 @@
 //! Looks into logs and other texts: `tail`, `cat`, `grep`, `journalctl`, `docker logs` and the like.
 //!
-//! Pure. [`recognise`] says whether an invocation is such a look, and at what; [`read`] takes the
+//! Pure. [`recognise()`] says whether an invocation is such a look, and at what; [`read`] takes the
 //! lines that were found to be its output and gives a [`LogLook`], what the log says (lines, bars,
 //! stages, tracebacks), or a [`crate::fact::Search`] and its matches. [`read_content`] reads any
 //! output in the same way. A script, a configuration or a JSON document that was shown is no log: no

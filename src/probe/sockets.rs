@@ -321,7 +321,7 @@ impl Probe for Netstat {
 /// `lsof`.
 pub(super) struct Lsof;
 
-/// A row of lsof: command, pid, [tid], user, fd, type, device, size, node, name.
+/// A row of lsof: command, pid, `[tid]`, user, fd, type, device, size, node, name.
 struct Open<'a> {
     command: &'a str,
     pid: i64,

@@ -36,7 +36,7 @@ pub enum ForgetError {
 
 /// Erases a command's line and output. That it ran stays on record.
 ///
-/// Waiting spools must have been taken in ([`super::ingest`]).
+/// Waiting spools must have been taken in ([`mod@super::ingest`]).
 ///
 /// # Errors
 /// When the command runs or is not known; or when a copy outside the store could not be erased.

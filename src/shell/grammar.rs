@@ -32,7 +32,7 @@ pub(super) struct Outcome {
 }
 
 /// Reads a text as a shell does and adds its invocations. `shell` is the index of its
-/// [`ShellText`], whose `execs_last` is set here.
+/// [`crate::shell::ShellText`], whose `execs_last` is set here.
 pub(super) fn read(b: &mut Builder, text: &str, shell: ShellName, ctx: &Ctx, state: &mut State) {
     if !b.may_parse(text.len()) || !b.enter() {
         return;
