@@ -1,5 +1,6 @@
 //! The verbs: one file each. `main` sends a line here when its first word is one of them.
 
+pub mod tidy;
 pub mod run;
 pub mod desk;
 mod page;

@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use casebook::cmd::run::{self, Line};
-use casebook::cmd::verbs;
+use casebook::cmd::{tidy, verbs};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_else(|| OsString::from("rec"));
-    match run::understand(words.collect()) {
+    let words: Vec<OsString> = words.collect();
+    if words.len() == 1 && words[0] == tidy::WORD {
+        return tidy::run();
+    }
+    match run::understand(words) {
         Line::Record(options, argv) => run::run(&options, &argv),
         Line::Verb(words) => verbs::main(std::iter::once(name).chain(words).collect()),
         Line::Wrong(why) => run::refuse(&why),

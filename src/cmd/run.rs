@@ -28,14 +28,18 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
             say(line);
         }
     };
-    match run::record(
+    let ended = run::record(
         &Options {
             session: options.session.clone(),
             ..Options::default()
         },
         argv,
         &tell,
-    ) {
+    );
+    if ended.is_ok() {
+        crate::cmd::tidy::start_if_due();
+    }
+    match ended {
         Ok(Exit::Code(code)) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(OURS)),
         Ok(Exit::Signal(signal)) => {
             sys::die_by(signal);

@@ -323,3 +323,36 @@ fn a_hung_up_terminal_hangs_the_command_up() {
     let shown = String::from_utf8(output_of(&record, Stream::Tty)).unwrap();
     assert!(shown.ends_with("bye\r\n"), "{shown:?}");
 }
+
+#[test]
+fn spools_that_pile_up_are_taken_in_beside_the_next_command_on_a_terminal() {
+    let bench = Bench::new();
+    let spools = || {
+        let listed = std::fs::read_dir(bench.home().path().join("spool")).unwrap();
+        listed
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .path()
+                    .extension()
+                    .is_some_and(|ext| ext == "spool")
+            })
+            .count()
+    };
+    for _ in 0..70 {
+        assert!(
+            bench
+                .command(&[REC, "true"])
+                .stderr(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+    // Without a terminal nothing is started: all of them wait.
+    assert_eq!(spools(), 70);
+    let (status, _) = on_screen(bench.command(&[REC, "true"])).end();
+    assert!(status.success());
+    until("the spools are taken in", || spools() == 0);
+}
