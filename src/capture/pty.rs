@@ -7,13 +7,13 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{
-    OptionalActions, OutputModes, Termios, Winsize, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    OptionalActions, OutputModes, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr,
     tcsetwinsize,
 };
 
 use crate::capture::sink::ready;
 use crate::capture::spool::Size;
-use crate::capture::sys::{StandardFd, standard};
+use crate::capture::sys::{self, StandardFd, standard};
 
 /// The two ends of a new pseudo-terminal.
 #[derive(Debug)]
@@ -101,10 +101,10 @@ impl Outer {
 
     /// Whether we may change and read it: it is ours now, or nobody minds.
     pub fn is_foreground(&self) -> bool {
-        match tcgetpgrp(&self.tty) {
-            Ok(group) => group == rustix::process::getpgrp(),
-            Err(Errno::NOTTY) => true, // not our controlling terminal: no job control on it
-            Err(_) => false,
+        match sys::is_foreground(self.tty.as_fd()) {
+            Ok(ours) => ours,
+            // Not our controlling terminal: no job control on it.
+            Err(error) => error.raw_os_error() == Some(libc::ENOTTY),
         }
     }
 

@@ -381,6 +381,30 @@ fn take_terminal(terminal: RawFd) -> io::Result<()> {
     }
 }
 
+/// The process that leads this session; none where it lives outside our PID namespace (the kernel
+/// then says 0).
+pub fn session_leader() -> Option<u32> {
+    // SAFETY: getsid reads nothing of ours.
+    let leader = unsafe { libc::getsid(0) };
+    u32::try_from(leader).ok().filter(|leader| *leader != 0)
+}
+
+/// Whether our process group is the one in the foreground of this terminal.
+///
+/// A group that was made outside our PID namespace is 0 in both answers, and then taken for ours:
+/// a shell that has job control makes its groups inside.
+///
+/// # Errors
+/// When the terminal is not our controlling terminal, or gone.
+pub fn is_foreground(terminal: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: both calls read nothing of ours; the descriptor is borrowed, so it is open.
+    let (shown, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };
+    if shown < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(shown == own)
+}
+
 /// Whether two descriptors are the same open file (`2>&1`); none where the kernel does not say.
 pub fn same_open_file(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> Option<bool> {
     const KCMP_FILE: c_int = 0;

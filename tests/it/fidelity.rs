@@ -438,3 +438,20 @@ fn inherited_descriptors_keep_their_mode() {
     let mode = u32::from_str_radix(flags.trim_start_matches("flags:").trim(), 8).unwrap();
     assert_eq!(mode & 0o4000, 0, "non-blocking: {flags}");
 }
+
+/// In a container, the shell's session and process group may be from outside its PID namespace: the
+/// kernel then calls both 0.
+#[test]
+fn a_session_led_from_outside_the_namespace_is_recorded() {
+    if let Err(why) = crate::lab::may_unshare() {
+        eprintln!("not run: {why}");
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench.sh(
+        "unshare --pid --fork --mount-proc sh -c '\"$REC\" sh -c \"echo hi; exit 7\"; echo $?'",
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "hi\n7\n");
+    assert_eq!(exit_of(&bench.record()), Some(Exit::Code(7)));
+    assert_eq!(output_of(&bench.record(), Stream::Stdout), b"hi\n");
+}

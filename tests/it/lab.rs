@@ -175,6 +175,11 @@ fn possible() -> Result<(), String> {
             return Err(format!("{program} is not installed"));
         }
     }
+    may_unshare()
+}
+
+/// Whether a PID namespace can be made here.
+pub(crate) fn may_unshare() -> Result<(), String> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--pid", "--fork", "--mount-proc", "true"]);
     let tried = finish(unshare);
