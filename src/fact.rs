@@ -9,6 +9,7 @@
 
 mod catalogue;
 pub mod cover;
+pub mod manual;
 pub mod value;
 
 use serde::{Deserialize, Serialize};

@@ -109,6 +109,27 @@ impl Fact {
     }
 }
 
+/// What looks of a fact type cover, in words; `None` for a type that shows nothing to be absent.
+pub fn covered(fact: &str) -> Option<&'static str> {
+    Some(match fact {
+        "process_look" => {
+            "a process by its id: yes when every process was listed and nothing cut away, or the id was \
+             asked for; unknown when it looked by pattern. A command line: yes when every process was \
+             listed, or the pattern is looked for in whole command lines and meets it; unknown when \
+             only names were looked at"
+        }
+        "gpu_look" => "a GPU by its index: those shown, and all when nothing was cut away",
+        "file" => "its own path",
+        "dir_look" => "the paths directly in its folder, when nothing was cut away",
+        "port_look" => {
+            "a TCP port: the one asked for, or any when none was and nothing was cut away"
+        }
+        "unit" => "its own unit",
+        "container" => "its own container or pod",
+        _ => return None,
+    })
+}
+
 /// Whether a look by this pattern would show a process with that text in its command line.
 fn pattern_meets(pattern: &str, text: &str) -> Tri {
     match regex::Regex::new(pattern) {
@@ -121,6 +142,34 @@ fn pattern_meets(pattern: &str, text: &str) -> Tri {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fact::CATALOGUE;
+
+    #[test]
+    fn what_covers_something_says_so_in_words() {
+        let subjects = [
+            Subject::Pid(0),
+            Subject::CommandLine(String::from("x")),
+            Subject::Path(String::from("x")),
+            Subject::Port(0),
+            Subject::Gpu(0),
+            Subject::Unit(String::new()),
+            Subject::Container(String::new()),
+        ];
+        for ty in CATALOGUE {
+            let fields = match ty.name {
+                "file" => serde_json::json!({"path": "x"}),
+                "dir_look" => continue, // a path in its folder: tested with the paths
+                _ => serde_json::json!({}),
+            };
+            let fact: Fact =
+                serde_json::from_value(serde_json::json!({"fact": ty.name, "fields": fields}))
+                    .unwrap();
+            let covers = subjects
+                .iter()
+                .any(|subject| fact.covers(subject) != Tri::No);
+            assert_eq!(covers, covered(ty.name).is_some(), "{}", ty.name);
+        }
+    }
 
     #[test]
     fn paths_are_compared_by_what_they_show() {

@@ -12,6 +12,7 @@ mod bench;
 mod cases;
 mod contract;
 mod demo;
+mod docs;
 mod fidelity;
 mod fidelity_tty;
 mod import;
