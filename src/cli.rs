@@ -177,6 +177,18 @@ pub struct Show {
     pub json: bool,
 }
 
+/// A number of things to show.
+///
+/// # Errors
+/// When it is none, or not a number.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 shows nothing; 1 is the least".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a whole number".to_owned()),
+    }
+}
+
 /// `rec sessions`
 #[derive(Debug, Args)]
 pub struct Listing {
@@ -184,7 +196,7 @@ pub struct Listing {
     #[arg(long)]
     pub json: bool,
     /// How many, newest first
-    #[arg(long, default_value_t = 30, value_name = "N")]
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = at_least_one)]
     pub limit: usize,
 }
 
@@ -248,7 +260,7 @@ pub struct Search {
     #[arg(required = true, allow_hyphen_values = true, trailing_var_arg = true)]
     pub query: Vec<String>,
     /// How many hits
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = at_least_one)]
     pub limit: usize,
     /// Answer in JSON
     #[arg(long)]

@@ -30,6 +30,7 @@ use crate::capture::home::Home;
 use crate::store::{Store, StoreError, make_private_dir};
 use crate::time::Micros;
 
+pub use query::BadQuery;
 pub use search::{Hit, Hits, Search};
 
 /// The version of what is in the index: another one is made anew.
@@ -55,6 +56,9 @@ pub enum IndexError {
     /// The store behind it does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The query has a part that could only find nothing.
+    #[error("the search is not understood: {}", .0.problem)]
+    Query(BadQuery),
 }
 
 /// The index's fields.
@@ -213,7 +217,7 @@ impl Index {
 /// Searches the index in `home` after bringing it up to date; the newest first.
 ///
 /// # Errors
-/// When the index or the store does not answer. No query is wrong: what is no filter is text.
+/// When the query is refused, or the index or the store does not answer.
 pub async fn search(
     home: &Home,
     store: &Store,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::store::StoreError;
+
 /// Whose fault it is, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -69,12 +71,28 @@ impl CommandError {
 
 impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
+        let source = error.into();
+        let hints = match source.downcast_ref() {
+            Some(StoreError::NotFound { what, .. }) => where_to_look(what),
+            _ => Vec::new(),
+        };
         Self {
             kind: Kind::Ours,
-            source: error.into(),
-            hints: Vec::new(),
+            source,
+            hints,
         }
     }
+}
+
+/// What lists the names of such things.
+fn where_to_look(what: &str) -> Vec<String> {
+    let words = match what {
+        "session" => "`rec sessions` lists them",
+        "command" => "`rec timeline` lists a session's; `rec show N --session S` takes another's",
+        "finding" => "`rec why` lists them",
+        _ => return Vec::new(),
+    };
+    vec![words.to_owned()]
 }
 
 #[cfg(test)]

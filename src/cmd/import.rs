@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::capture::session;
 use crate::cli::Import;
 use crate::cmd::desk::Desk;
-use crate::cmd::verbs::{say, say_json};
+use crate::cmd::verbs::{complain, say, say_json};
 use crate::id::SessionId;
 use crate::import;
 use crate::projection;
@@ -55,8 +55,7 @@ pub async fn run(desk: &Desk, args: &Import) -> Result<ExitCode, CommandError> {
 /// Takes a file in; the sessions it held.
 async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandError> {
     let shown = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| CommandError::usage(format!("cannot read {shown}: {error}")))?;
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CommandError::usage(format!("{shown} is not UTF-8: byte {at} is wrong"))
@@ -75,10 +74,28 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
         })?;
         return Ok(sessions);
     }
-    let new = import::case::read(&text).map_err(|error| {
+    let (new, notes) = import::case::read_noting(&text).map_err(|error| {
         CommandError::usage(format!("{shown}: {error}"))
             .hint("a case file has `title` and `steps`, each step with at least a `command`")
     })?;
+    for (line, note) in notes {
+        complain(&format!("rec: {shown}, line {line}: {note}"));
+    }
     desk.store.append(new.session, new.events, None).await?;
     Ok(vec![new.session])
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
+    let shown = path.display();
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            CommandError::usage(format!("there is no file {shown}")).hint("check the path")
+        }
+        std::io::ErrorKind::IsADirectory => CommandError::usage(format!("{shown} is a folder"))
+            .hint(format!("name the files in it: rec import {shown}/*.yaml")),
+        std::io::ErrorKind::PermissionDenied => {
+            CommandError::usage(format!("{shown} may not be read by this user"))
+        }
+        _ => CommandError::usage(format!("cannot read {shown}: {error}")),
+    }
 }

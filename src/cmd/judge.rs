@@ -68,6 +68,13 @@ pub async fn choose(desk: &Desk, asked: &str) -> Result<SessionId, CommandError>
 /// When there is none, or it cannot be written.
 pub async fn end(desk: &Desk) -> Result<SessionId, CommandError> {
     let id = desk.session(None).await?;
+    let row = desk.store.session_row(id).await?;
+    if row.is_some_and(|row| row.ended.is_some_and(|ended| ended >= row.last)) {
+        return Err(
+            CommandError::usage(format!("{} is closed already", id.short()))
+                .hint("`rec use SESSION` goes on with one; `rec sessions` lists them"),
+        );
+    }
     let event = NewEvent::bare(Micros::now(), Event::SessionEnded {});
     desk.store.append(id, vec![event], None).await?;
     session::end(&desk.home, id)?;

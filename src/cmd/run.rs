@@ -25,7 +25,10 @@ pub struct RunOptions {
 pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
     let tell = |line: &str| {
         if !options.quiet {
-            say(line);
+            match argv.first().and_then(|word| slip(word, line)) {
+                Some(verb) => say(&format!("{line} (is `rec {verb}` meant?)")),
+                None => say(line),
+            }
         }
     };
     let ended = run::record(
@@ -52,6 +55,20 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
             ExitCode::from(OURS)
         }
     }
+}
+
+/// The verb that a program which is not there was most likely meant to be.
+fn slip(program: &OsString, line: &str) -> Option<&'static str> {
+    if !line.contains("not found") && !line.contains("no such") {
+        return None;
+    }
+    let word = program.to_str()?.to_lowercase();
+    let far = |verb: &str| if verb.len() > 5 { 2 } else { 1 };
+    VERBS
+        .iter()
+        .filter(|verb| strsim::osa_distance(&word, verb) <= far(verb))
+        .min_by_key(|verb| strsim::osa_distance(&word, verb))
+        .copied()
 }
 
 fn say(line: &str) {
@@ -162,6 +179,16 @@ mod tests {
 
     fn words(text: &str) -> Vec<OsString> {
         text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_slip_of_a_verb_is_noticed() {
+        let slip = |word: &str| super::slip(&word.into(), "cannot run it: not found");
+        assert_eq!(slip("whyy"), Some("why"));
+        assert_eq!(slip("timelin"), Some("timeline"));
+        assert_eq!(slip("sesions"), Some("sessions"));
+        assert_eq!(slip("nvidia-smi"), None);
+        assert_eq!(super::slip(&"whyy".into(), "the record is short"), None);
     }
 
     #[test]

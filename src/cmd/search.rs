@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use crate::cli::Search;
+use crate::cli::{Search, at_least_one};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::{shorten, tame};
-use crate::index::{self, Index};
+use crate::index::{self, BadQuery, Index, IndexError};
 use crate::report::CommandError;
 use crate::time::Micros;
 
@@ -17,7 +17,7 @@ use crate::time::Micros;
 /// # Errors
 /// When the index cannot be read or made.
 pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
-    let query = args.query.join(" ");
+    let Asked { query, limit, json } = understand(args)?;
     let mut index = Index::open(desk.home.path()).map_err(|error| {
         CommandError::from(error)
             .hint("search keeps its index in the home, which must be writable; `rec doctor` looks")
@@ -25,12 +25,20 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     index.catch_up(&desk.store).await?;
     let search = index::Search {
         query: &query,
-        limit: args.limit,
+        limit,
         skip: 0,
         now: Micros::now(),
     };
-    let hits = index.search(&desk.store, search).await?;
-    if args.json {
+    let hits = index
+        .search(&desk.store, search)
+        .await
+        .map_err(|error| match error {
+            IndexError::Query(BadQuery { problem, hint }) => {
+                CommandError::usage(problem).hint(hint)
+            }
+            error => error.into(),
+        })?;
+    if json {
         say_json(&serde_json::to_value(&hits)?);
         return Ok(ExitCode::SUCCESS);
     }
@@ -60,10 +68,88 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     }
     if std::io::stdout().is_terminal() || hits.hits.is_empty() {
         say(&match hits.total {
-            0 => "Nothing found.\n".to_owned(),
+            0 if hits.unmet.is_empty() => "Nothing found.\n".to_owned(),
+            0 => format!(
+                "Nothing found: nothing on record has {}.\n",
+                tame(&hits.unmet.join(" or "))
+            ),
             1 => "1 hit\n".to_owned(),
             many => format!("{many} hits\n"),
         });
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The query and our options in it: they may stand behind the words as well.
+struct Asked {
+    query: String,
+    limit: usize,
+    json: bool,
+}
+
+/// Tells our own options from the text. What follows `--`, or is quoted, is text.
+fn understand(args: &Search) -> Result<Asked, CommandError> {
+    let (mut limit, mut json) = (args.limit, args.json);
+    let mut text: Vec<&str> = Vec::new();
+    let mut words = args.query.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let number = match word {
+            "--" => {
+                text.extend(words.by_ref());
+                None
+            }
+            "--json" => {
+                json = true;
+                None
+            }
+            "--limit" => words.next().or(Some("")),
+            _ => match word.strip_prefix("--limit=") {
+                Some(number) => Some(number),
+                None => {
+                    text.push(word);
+                    None
+                }
+            },
+        };
+        if let Some(number) = number {
+            limit = at_least_one(number)
+                .map_err(|why| CommandError::usage(format!("--limit `{number}`: {why}")))?;
+        }
+    }
+    if text.is_empty() {
+        return Err(CommandError::usage("nothing to search for")
+            .hint("rec search WORDS…; to look for an option of ours: rec search -- --json"));
+    }
+    Ok(Asked {
+        query: text.join(" "),
+        limit,
+        json,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::understand;
+    use crate::cli::Search;
+
+    #[test]
+    fn our_options_may_stand_behind_the_words() {
+        let asked = |words: &[&str]| {
+            let args = Search {
+                query: words.iter().map(|word| (*word).to_owned()).collect(),
+                limit: 20,
+                json: false,
+            };
+            understand(&args).map(|asked| (asked.query, asked.limit, asked.json))
+        };
+        let is = |query: &str, limit, json| Some((query.to_owned(), limit, json));
+        assert_eq!(asked(&["--tp", "8", "--json"]).ok(), is("--tp 8", 20, true));
+        assert_eq!(asked(&["a", "--limit", "3"]).ok(), is("a", 3, false));
+        assert_eq!(asked(&["--limit=5", "a b"]).ok(), is("a b", 5, false));
+        assert_eq!(asked(&["--", "--json"]).ok(), is("--json", 20, false));
+        assert_eq!(asked(&["\"--json\""]).ok(), is("\"--json\"", 20, false));
+        assert!(asked(&["a", "--limit", "0"]).is_err());
+        assert!(asked(&["a", "--limit"]).is_err());
+        assert!(asked(&["--json"]).is_err());
+    }
 }

@@ -165,7 +165,10 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
     }
     if !shown.reading.unclaimed.is_empty() {
         let count = shown.reading.unclaimed.len();
-        let text = format!("{count} part(s) of the output belong to no look that is known");
+        let text = match count {
+            1 => "1 part of the output belongs to no look that is known".to_owned(),
+            _ => format!("{count} parts of the output belong to no look that is known"),
+        };
         out.push_str(&format!("\n  {}\n", paint.dim(&text)));
     }
     out

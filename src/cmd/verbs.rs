@@ -154,6 +154,12 @@ async fn with_desk(desk: &Desk, verb: Verb) -> Outcome {
         }
         Verb::Use(args) => {
             let id = judge::choose(desk, &args.session).await?;
+            if let Some(title) = desk.store.session_row(id).await?.and_then(|row| row.title) {
+                complain(&format!(
+                    "rec: commands on this terminal go to “{}”",
+                    tame(&title)
+                ));
+            }
             say(&format!("{id}\n"));
             Ok(ExitCode::SUCCESS)
         }

@@ -11,6 +11,10 @@ use crate::event::{ChunkMark, ContentKind, Event, Exit, NewContent, NewEvent, Ne
 use crate::id::{CommandId, SessionId};
 use crate::time::Micros;
 
+use step::{Chunk, Step};
+
+mod step;
+
 /// The host of a step that names none: the machine the person sat at, whichever it was.
 pub const UNNAMED_HOST: &str = "local";
 /// What stands as the recorder of an imported command.
@@ -57,39 +61,19 @@ struct CaseFile {
     steps: Spanned<Vec<Spanned<Step>>>,
 }
 
-#[derive(Deserialize)]
-struct Step {
-    at: Option<f64>,
-    took: Option<f64>,
-    command: String,
-    host: Option<String>,
-    exit: Option<StepExit>,
-    stdout: Option<String>,
-    stderr: Option<String>,
-    tty: Option<String>,
-    chunks: Option<Vec<Chunk>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum StepExit {
-    Code(i32),
-    Signal { signal: i32 },
-    Other(Exit),
-}
-
-#[derive(Deserialize)]
-struct Chunk {
-    at: f64,
-    stream: Stream,
-    text: String,
-}
-
 /// Reads a case file.
 ///
 /// # Errors
 /// When it is empty, not YAML, lacks a key, or holds a value that cannot be; with the line.
 pub fn read(text: &str) -> Result<NewSession, BadCase> {
+    read_noting(text).map(|(session, _)| session)
+}
+
+/// Reads a case file, and says what in it looks like a slip: a line and a sentence each.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_noting(text: &str) -> Result<(NewSession, Vec<(u64, String)>), BadCase> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let says_nothing = |line: &str| {
         let line = line.trim();
@@ -123,10 +107,20 @@ pub fn read(text: &str) -> Result<NewSession, BadCase> {
         contents: title.into_iter().collect(),
     }];
     let mut at_s = 0.0;
+    let mut notes = Vec::new();
     for (number, step) in (1..).zip(case.steps.value) {
         let line = step.referenced.line();
         let step = step.value;
+        for (key, meant) in &step.slips {
+            notes.push((
+                line,
+                format!("the key `{key}` is not read; `{meant}` is meant?"),
+            ));
+        }
         at_s = step.at.unwrap_or(at_s);
+        if at_s < 0.0 {
+            notes.push((line, "`at` lies before the start".to_owned()));
+        }
         let at = base.plus_us(micros(at_s, line, "at")?);
         let took_us = step
             .took
@@ -140,10 +134,11 @@ pub fn read(text: &str) -> Result<NewSession, BadCase> {
         }
         add_step(&mut events, number, line, at_s, at, took_us, step)?;
     }
-    Ok(NewSession {
+    let session = NewSession {
         session: SessionId::new(),
         events,
-    })
+    };
+    Ok((session, notes))
 }
 
 /// Wide limits: a case of 100,000 steps is a case. What bounds aliases stays as it is.
@@ -176,7 +171,30 @@ fn syntax(error: serde_saphyr::Error) -> BadCase {
     BadCase::Syntax {
         line,
         column,
-        problem,
+        problem: plain(&problem),
+    }
+}
+
+/// The library's words in ours.
+fn plain(words: &str) -> String {
+    if words.contains("budget") {
+        return "the file is larger, or nests deeper, than a case can".to_owned();
+    }
+    let Some((found, wanted)) = words
+        .strip_prefix("invalid type: ")
+        .or_else(|| words.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.split_once(", expected "))
+    else {
+        return words.to_owned();
+    };
+    let found = found
+        .replace("unit value", "nothing")
+        .replace("sequence", "a list")
+        .replace("map", "keys with values");
+    if wanted.contains(" is ") {
+        format!("{wanted}, not {found}")
+    } else {
+        format!("{wanted} should stand here, not {found}")
     }
 }
 
@@ -218,7 +236,25 @@ fn add_step(
     step: Step,
 ) -> Result<(), BadCase> {
     let command = CommandId::new();
-    let typed = NewContent::new(ContentKind::Line, step.command.trim_end_matches('\n'));
+    let typed = step
+        .command
+        .as_deref()
+        .map(|text| text.trim_end_matches('\n'))
+        .filter(|text| !text.trim().is_empty());
+    let Some(typed) = typed else {
+        let problem = match (
+            &step.command,
+            step.slips.iter().find(|(_, meant)| *meant == "command"),
+        ) {
+            (Some(_), _) => "`command` is empty".to_owned(),
+            (None, Some((key, _))) => {
+                format!("the step has no `command` (`{key}` is not read)")
+            }
+            (None, None) => "the step has no `command`".to_owned(),
+        };
+        return Err(BadCase::Value { line, problem });
+    };
+    let typed = NewContent::new(ContentKind::Line, typed);
     events.push(NewEvent {
         at,
         event: Event::CommandStarted {
@@ -270,12 +306,7 @@ fn add_step(
         ended,
         Event::CommandEnded {
             command,
-            exit: match step.exit {
-                Some(StepExit::Code(code)) => Exit::Code(code),
-                Some(StepExit::Signal { signal }) => Exit::Signal(signal),
-                Some(StepExit::Other(exit)) => exit,
-                None => Exit::Lost,
-            },
+            exit: step.exit.unwrap_or(Exit::Lost),
             duration_us: took_us,
         },
     ));

@@ -1,7 +1,8 @@
 //! What people type into a search: words, "phrases", and filters such as `host:gpu01`.
 //!
 //! Every part must hold. A word with marks in it (`/root/x.log`) is a phrase; a flag (`--tp`) is
-//! looked for as a flag first. Anything that is no known filter is text, so that no query is wrong.
+//! looked for as a flag first. Anything that is no known filter is text; a known filter with a value
+//! that cannot be is refused, as its silence would be taken for an answer.
 
 use std::ops::Bound;
 
@@ -15,6 +16,15 @@ use tantivy::schema::{Field, IndexRecordOption};
 use super::Fields;
 use super::tokens::{flags, is_flag, words};
 use crate::time::Micros;
+
+/// Why a query is refused: what is wrong, and what to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadQuery {
+    /// What is wrong.
+    pub problem: String,
+    /// What to write instead.
+    pub hint: String,
+}
 
 /// A search, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,11 +70,14 @@ const KEYS: [(&str, Key); 7] = [
     ("until", Key::Until),
 ];
 
-/// Takes a search apart.
-pub(super) fn parse(query: &str) -> Asked {
+/// Takes a search apart. `now`: what `since:2h` counts from.
+pub(super) fn parse(query: &str, now: Micros) -> Result<Asked, BadQuery> {
     let mut asked = Asked::default();
-    for word in split(query) {
-        if let Some(filter) = filter(&word) {
+    for word in split(query)? {
+        if let Some(filter) = filter(&word)? {
+            for value in &filter.values {
+                filter.key.check(value, now)?;
+            }
             asked.filters.push(filter);
             continue;
         }
@@ -80,7 +93,7 @@ pub(super) fn parse(query: &str) -> Asked {
             flag,
         });
     }
-    asked
+    Ok(asked)
 }
 
 /// A piece of a query: `plain`, `"quoted"` or `key:"quoted"`.
@@ -97,7 +110,7 @@ impl Piece {
     }
 }
 
-fn split(query: &str) -> Vec<Piece> {
+fn split(query: &str) -> Result<Vec<Piece>, BadQuery> {
     let mut pieces = Vec::new();
     let mut current: Option<Piece> = None;
     let mut inside = false;
@@ -126,38 +139,101 @@ fn split(query: &str) -> Vec<Piece> {
                 .push(c),
         }
     }
+    // A quote somewhere inside a pasted word opens nothing.
+    let opened = |piece: &Piece| {
+        let before = piece.text.get(..piece.quote_at).unwrap_or("");
+        before.is_empty() || before.ends_with(':')
+    };
+    if inside && current.as_ref().is_some_and(opened) {
+        return Err(BadQuery {
+            problem: "a quote is not closed".to_owned(),
+            hint: r#"write a phrase as "out of memory", with a quote at both ends"#.to_owned(),
+        });
+    }
     pieces.extend(current);
-    pieces
+    Ok(pieces)
 }
 
-fn filter(piece: &Piece) -> Option<Filter> {
-    let (key, value) = piece.text.split_once(':')?;
+fn filter(piece: &Piece) -> Result<Option<Filter>, BadQuery> {
+    let Some((key, value)) = piece.text.split_once(':') else {
+        return Ok(None);
+    };
     // `"host:x"` in quotes is text.
     if piece.quoted && piece.quote_at <= key.len() {
-        return None;
+        return Ok(None);
     }
     let (key, not) = match key.strip_prefix('-') {
         Some(rest) => (rest, true),
         None => (key, false),
     };
     let key = key.to_ascii_lowercase();
-    let (_, key) = KEYS.iter().find(|(name, _)| *name == key)?;
+    let Some((name, key)) = KEYS.iter().find(|(name, _)| *name == key) else {
+        return Ok(None);
+    };
     let values: Vec<String> = value
         .split(',')
         .map(|value| value.trim().to_lowercase())
         .filter(|value| !value.is_empty())
         .collect();
-    (!values.is_empty()).then_some(Filter {
+    if values.is_empty() {
+        return Err(BadQuery {
+            problem: format!("`{name}:` has no value"),
+            hint: format!("write it without a blank, `{name}:VALUE`; as text, in quotes"),
+        });
+    }
+    Ok(Some(Filter {
         key: *key,
         values,
         not,
-    })
+    }))
+}
+
+impl Filter {
+    /// As it would be typed.
+    fn shown(&self) -> String {
+        let name = KEYS
+            .iter()
+            .find(|(_, key)| *key == self.key)
+            .map_or("", |(name, _)| name);
+        format!("{name}:{}", self.values.join(","))
+    }
+
+    fn build(&self, fields: &Fields, now: Micros) -> BooleanQuery {
+        let any = self.values.iter();
+        BooleanQuery::new(
+            any.map(|value| (Occur::Should, self.key.build(fields, value, now)))
+                .collect(),
+        )
+    }
 }
 
 impl Asked {
     /// Some text asks for a flag, and a looser search without flags makes sense.
     pub(super) fn has_flags(&self) -> bool {
         self.texts.iter().any(|text| text.flag.is_some())
+    }
+
+    /// The filters that take something in, as typed, each with a query of its own.
+    pub(super) fn alone<'a>(
+        &'a self,
+        fields: &'a Fields,
+        now: Micros,
+    ) -> impl Iterator<Item = (String, BooleanQuery)> + 'a {
+        self.filters
+            .iter()
+            .filter(|filter| !filter.not)
+            .map(move |filter| (filter.shown(), filter.build(fields, now)))
+    }
+
+    /// Replaces `session:last`.
+    pub(super) fn name_last_session(&mut self, last: Option<&str>) {
+        for filter in &mut self.filters {
+            if filter.key == Key::Session {
+                for value in filter.values.iter_mut().filter(|value| *value == "last") {
+                    *value = last.unwrap_or("none").to_owned();
+                }
+            }
+        }
     }
 
     /// The query for the index. `flags`: flags have to be flags; else their words are enough.
@@ -167,17 +243,12 @@ impl Asked {
             parts.push((Occur::Must, text.build(fields, flags)));
         }
         for filter in &self.filters {
-            let any: Vec<(Occur, Box<dyn Query>)> = filter
-                .values
-                .iter()
-                .map(|value| (Occur::Should, filter.key.build(fields, value, now)))
-                .collect();
             let occur = if filter.not {
                 Occur::MustNot
             } else {
                 Occur::Must
             };
-            parts.push((occur, Box::new(BooleanQuery::new(any))));
+            parts.push((occur, Box::new(filter.build(fields, now))));
         }
         if parts.iter().all(|(occur, _)| *occur == Occur::MustNot) {
             parts.push((Occur::Must, Box::new(AllQuery)));
@@ -242,6 +313,28 @@ fn begins(field: Field, value: &str) -> Box<dyn Query> {
 }
 
 impl Key {
+    /// Refuses what cannot be: it would only ever find nothing.
+    fn check(self, value: &str, now: Micros) -> Result<(), BadQuery> {
+        let bad = |problem: String, hint: &str| {
+            Err(BadQuery {
+                problem,
+                hint: hint.to_owned(),
+            })
+        };
+        match self {
+            Self::Exit if !is_exit_word(exit_word(value)) => bad(
+                format!("`exit:{value}` is no way to end"),
+                "write a number, `ok`, `fail`, `signal`, `signal9`, `lost`, `running` or `stopped`",
+            ),
+            Self::Since | Self::Until if instant(value, now).is_none() => bad(
+                format!("`{value}` is no time"),
+                "write a time ago (`30m`, `2h`, `3d`, `1w`), a day (`2026-11-30`) or a time \
+                 (`2026-11-30T10:00`)",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn build(self, fields: &Fields, value: &str, now: Micros) -> Box<dyn Query> {
         let field = match self {
             Self::Host => fields.host,
@@ -283,6 +376,17 @@ fn exit_word(value: &str) -> &str {
     }
 }
 
+fn is_exit_word(word: &str) -> bool {
+    matches!(
+        word,
+        "ok" | "fail" | "signal" | "lost" | "running" | "stopped"
+    ) || word
+        .strip_prefix("signal")
+        .unwrap_or(word)
+        .parse::<i32>()
+        .is_ok()
+}
+
 /// A moment: a time ago (`2h`, `3d`, `1w`), a day, or a time.
 fn instant(value: &str, now: Micros) -> Option<Micros> {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -313,8 +417,16 @@ pub(super) fn flags_of(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, instant, parse};
+    use super::{Asked, BadQuery, Key, instant};
     use crate::time::Micros;
+
+    fn read(query: &str) -> Result<Asked, BadQuery> {
+        super::parse(query, Micros(0))
+    }
+
+    fn parse(query: &str) -> Asked {
+        read(query).unwrap()
+    }
 
     #[test]
     fn words_phrases_and_filters_are_told_apart() {
@@ -341,13 +453,37 @@ mod tests {
 
     #[test]
     fn a_filter_may_be_quoted_refused_or_hold_several() {
-        let asked = parse(r#"-host:a,b program:"my prog" "host:c" exit: ":" """#);
+        let asked = parse(r#"-host:a,b program:"my prog" "host:c" ":" """#);
         assert_eq!(asked.filters.len(), 2);
         assert!(asked.filters[0].not);
         assert_eq!(asked.filters[0].values, ["a", "b"]);
         assert_eq!(asked.filters[1].values, ["my prog"]);
-        assert_eq!(asked.texts.len(), 2);
-        assert!(parse("\"unclosed phrase").texts[0].words.len() == 2);
+        assert_eq!(asked.texts.len(), 1);
+    }
+
+    #[test]
+    fn what_could_only_find_nothing_is_refused() {
+        for (query, says) in [
+            ("\"unclosed phrase", "quote"),
+            ("host:", "`host:` has no value"),
+            ("exit: 3", "`exit:` has no value"),
+            ("exit:abc", "`exit:abc`"),
+            ("-exit:1,x", "`exit:x`"),
+            ("since:foo", "`foo` is no time"),
+            ("until:yesterday", "`yesterday` is no time"),
+        ] {
+            let refused = read(query).unwrap_err();
+            assert!(refused.problem.contains(says), "{query}: {refused:?}");
+        }
+        for query in [
+            "exit:signal9 exit:!0 exit:-1 exit:error",
+            "since:2h until:2026-11-30",
+            "error: 802",
+            "kind:anything",
+            "\"exit: abc\"",
+        ] {
+            read(query).unwrap();
+        }
     }
 
     #[test]

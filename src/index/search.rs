@@ -44,6 +44,9 @@ pub struct Hits {
     pub total: usize,
     /// The newest of them.
     pub hits: Vec<Hit>,
+    /// When there are none: the filters that nothing on record fits, whatever else is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmet: Vec<String>,
 }
 
 /// A command, a part of its output, a note or a finding that matches.
@@ -94,10 +97,12 @@ impl Index {
     /// Searches, the newest first.
     ///
     /// # Errors
-    /// When the index or the store does not answer. No query is wrong: what is no filter is text.
+    /// When the query is refused ([`IndexError::Query`]), or the index or the store does not answer.
     pub async fn search(&self, store: &Store, search: Search<'_>) -> Result<Hits, IndexError> {
         let began = Instant::now();
-        let asked = parse(search.query);
+        let mut asked = parse(search.query, search.now).map_err(IndexError::Query)?;
+        let last = store.last_session().await?.map(|id| id.to_string());
+        asked.name_last_session(last.as_deref());
         let (mut total, mut places) = self.find(&asked, search, Flags::Strict)?;
         if total == 0 && asked.has_flags() {
             (total, places) = self.find(&asked, search, Flags::Loose)?;
@@ -133,7 +138,24 @@ impl Index {
             took_ms: began.elapsed().as_secs_f64() * 1e3,
             total,
             hits,
+            unmet: if total == 0 {
+                self.unmet(&asked, search.now)?
+            } else {
+                Vec::new()
+            },
         })
+    }
+
+    /// The filters that nothing on record fits.
+    fn unmet(&self, asked: &Asked, now: Micros) -> Result<Vec<String>, IndexError> {
+        let searcher = self.reader.searcher();
+        let mut unmet = Vec::new();
+        for (shown, query) in asked.alone(&self.fields, now) {
+            if searcher.search(&query, &Count)? == 0 {
+                unmet.push(shown);
+            }
+        }
+        Ok(unmet)
     }
 
     fn find(

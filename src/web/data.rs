@@ -254,6 +254,8 @@ pub struct Found {
     pub total: u64,
     /// The best of them.
     pub hits: Vec<Hit>,
+    /// Why nothing was found, where that can be told.
+    pub nothing: Option<String>,
 }
 
 /// A playbook as lists show it.

@@ -25,6 +25,7 @@ struct SearchPage {
     facets: Vec<Facet>,
     active: Vec<Facet>,
     more: Option<String>,
+    nothing: String,
 }
 
 /// Hits of one session.
@@ -83,6 +84,11 @@ pub(super) async fn show(
         more: ((seen as u64) < found.total && !found.hits.is_empty())
             .then(|| format!("/search?q={}&from={seen}", encode(&query))),
         groups: groups(&found, &query),
+        nothing: found.nothing.unwrap_or_else(|| {
+            "Nothing on record holds that. A word is matched whole: try fewer words, or leave a \
+             filter out."
+                .to_owned()
+        }),
         query,
     }))
 }

@@ -462,3 +462,62 @@ fn harmless(shown: &str, words: &[&str]) {
     });
     assert_eq!(steers, None, "rec {words:?}: {shown:?}");
 }
+
+#[test]
+fn a_search_that_could_only_find_nothing_is_refused() {
+    let bench = Bench::new();
+    finish(bench.recorded(&["echo", "one"]));
+    for query in ["exit:abc", "since:soon", "host:", "\"one"] {
+        let (code, said) = bench.fails(&["search", query]);
+        assert_eq!(code, Some(2), "{query}");
+        is_clear(&said);
+    }
+    assert_eq!(bench.fails(&["search", "one", "--limit", "0"]).0, Some(2));
+    let nothing = bench.json(&["search", "--json", "one host:nowhere"]);
+    assert_eq!(nothing["unmet"], serde_json::json!(["host:nowhere"]));
+    assert!(
+        bench
+            .say(&["search", "host:nowhere"])
+            .contains("nothing on record has host:nowhere")
+    );
+    assert_eq!(
+        bench.json(&["search", "--json", "session:last echo"])["total"],
+        1
+    );
+}
+
+#[test]
+fn what_is_already_so_or_not_there_is_said() {
+    let bench = Bench::new();
+    finish(bench.recorded(&["true"]));
+    for (words, hint) in [
+        (&["show", "99"][..], "rec timeline"),
+        (&["why", "s-nope"], "rec sessions"),
+        (&["import", "/nonexistent.yaml"], "path"),
+        (&["import", "/"], "rec import"),
+    ] {
+        let (_, said) = bench.fails(words);
+        is_clear(&said);
+        assert!(said.contains(hint), "{said}");
+    }
+    bench.say(&["end"]);
+    let (_, said) = bench.fails(&["end"]);
+    assert!(said.contains("closed already"), "{said}");
+    let output = finish(bench.recorded(&["timelin"]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("is `rec timeline` meant?"), "{said}");
+}
+
+#[test]
+fn a_slip_in_a_case_file_is_noted_and_the_rest_taken() {
+    let bench = Bench::new();
+    let path = bench.file("case.yaml");
+    std::fs::write(&path, "steps:\n- {command: ls, exit: 0, stdot: a}\n").unwrap();
+    let output = finish(bench.recorded(&["import", &path.display().to_string()]));
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("line 2") && said.contains("`stdout` is meant?"),
+        "{said}"
+    );
+}

@@ -1,4 +1,4 @@
-use super::{BadCase, read};
+use super::{BadCase, read, read_noting};
 use crate::event::{Event, Exit, Stream};
 use crate::time::Micros;
 
@@ -125,4 +125,51 @@ fn what_is_wrong_is_said_with_its_line() {
     assert_eq!(at, 2, "{problem}");
     let (at, problem) = line("just words\n");
     assert_eq!(at, 1, "{problem}");
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_in_plain_words() {
+    for (step, says) in [
+        ("exit: 99999", "0 to 255"),
+        ("exit: -9", "0 to 255"),
+        ("exit: maybe", "`exit` is a number"),
+        ("exit: {signal: 99}", "no signal 99"),
+        ("exit: {sig: 9}", "`exit` is a number"),
+        ("exit: [1]", "`exit` is a number"),
+        ("command: ''", "`command` is empty"),
+        ("took: -1", "less than nothing"),
+        ("chunks: [{at: 1, text: x}]", "a chunk needs"),
+        (
+            "chunks: [{at: 1, stream: err, text: x}]",
+            "stdout, stderr or tty",
+        ),
+    ] {
+        let command = if step.starts_with("command") {
+            ""
+        } else {
+            "  command: ls\n"
+        };
+        let text = format!("steps:\n- at: 1\n{command}  {step}\n");
+        let problem = read(&text).unwrap_err().to_string();
+        assert!(problem.contains(says), "{step}: {problem}");
+        for jargon in ["untagged", "variant", "visitor", "budget", "invalid type"] {
+            assert!(!problem.contains(jargon), "{step}: {problem}");
+        }
+    }
+    let missing = read("steps:\n- at: 1\n  comand: ls\n  exit: 0\n").unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "line 2: the step has no `command` (`comand` is not read)"
+    );
+}
+
+#[test]
+fn slips_are_noted_and_other_keys_are_nobodys_business() {
+    let text = "steps:\n- {at: -1, command: ls, exit: 0, Stdout: x, note: y, why: z}\n\
+                - {command: ls, stdot: a, took: 1}\n";
+    let (session, notes) = read_noting(text).unwrap();
+    assert_eq!(session.events.len(), 5);
+    let lines: Vec<u64> = notes.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [2, 2, 3, 3], "{notes:?}");
+    assert!(notes[0].1.contains("`Stdout`") && notes[0].1.contains("`stdout`"));
 }
