@@ -289,6 +289,8 @@ pub enum PlaybookVerb {
     Lint(Paths),
     /// Run the tests inside them
     Test(Paths),
+    /// Print the JSON Schema of the language, for editors
+    Schema,
 }
 
 /// Files or folders of playbooks.

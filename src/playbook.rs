@@ -14,10 +14,13 @@ pub mod expr;
 mod findings;
 mod identity;
 mod index;
+pub mod known;
+mod language;
 pub mod lint;
 mod load;
 mod matcher;
 mod nearest;
+pub mod schema;
 mod scope;
 mod series;
 pub mod steps;
@@ -160,6 +163,8 @@ pub struct Step {
     pub says: Option<Template>,
     /// The line of the playbook it stands on.
     pub line: usize,
+    /// Its column there, from 1.
+    pub column: usize,
 }
 
 /// The forms of a step.

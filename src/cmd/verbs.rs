@@ -432,6 +432,10 @@ fn playbook_verb(verb: PlaybookVerb) -> Outcome {
             say(&playbook::show(&id)?);
             return Ok(ExitCode::SUCCESS);
         }
+        PlaybookVerb::Schema => {
+            say_json(&crate::playbook::schema::schema());
+            return Ok(ExitCode::SUCCESS);
+        }
         PlaybookVerb::List(args) => (playbook::list(paint), args.json),
         PlaybookVerb::Lint(args) => (playbook::lint(&args.paths)?, args.json),
         PlaybookVerb::Test(args) => (playbook::test(&args.paths, paint)?, args.json),

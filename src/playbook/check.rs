@@ -9,11 +9,14 @@ use regex::Regex;
 use super::expr::{
     Comparison, Expr, FieldRef, Names, Node, PSEUDO, Problem, Sum, TextMap, TextTest, Ty, Var,
 };
-use super::nearest::nearest;
+use super::nearest::{meant, nearest};
 use crate::fact::FactType;
 
 /// Parses and checks an expression.
 pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>> {
+    if let Some(problem) = unbalanced(text) {
+        return Err(vec![problem]);
+    }
     if let Some(message) = too_much(text) {
         return Err(vec![Problem {
             offset: 0,
@@ -26,12 +29,17 @@ pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>
         .map_err(|errors| syntax_problems(text, &errors))?;
     let mut checker = Checker {
         names,
+        text,
         source: &source,
         problems: Vec::new(),
+        lost: false,
     };
     let node = checker.check(&tree);
     if !checker.problems.is_empty() {
         return Err(checker.problems);
+    }
+    if checker.lost {
+        return Err(Vec::new()); // it speaks of something that did not read: said there
     }
     let Some((node, ty)) = node else {
         return Err(vec![Problem {
@@ -45,6 +53,84 @@ pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>
         ty,
         source: Arc::from(text),
     })
+}
+
+/// The first bracket or quote that has no other half.
+fn unbalanced(text: &str) -> Option<Problem> {
+    let problem = |offset, message: String, hint: String| {
+        Some(Problem {
+            offset,
+            message,
+            hint: Some(hint),
+        })
+    };
+    let mut open: Vec<(usize, char, char)> = Vec::new();
+    let mut chars = text.char_indices();
+    let mut before = ' ';
+    while let Some((at, c)) = chars.next() {
+        let closing = match c {
+            '(' => Some(')'),
+            '[' => Some(']'),
+            '{' => Some('}'),
+            _ => None,
+        };
+        if let Some(closing) = closing {
+            open.push((at, c, closing));
+        }
+        match c {
+            ')' | ']' | '}' => match open.pop() {
+                Some((_, _, closing)) if closing == c => {}
+                Some((_, opening, closing)) => {
+                    return problem(
+                        at,
+                        format!("`{c}` does not close the `{opening}` before it"),
+                        format!("write `{closing}` here, or close that first"),
+                    );
+                }
+                None => {
+                    return problem(
+                        at,
+                        format!("this `{c}` closes nothing"),
+                        "take it out, or open it before".to_owned(),
+                    );
+                }
+            },
+            '\'' | '"' => {
+                let raw = matches!(before, 'r' | 'R');
+                let mut closed = false;
+                while let Some((_, inner)) = chars.next() {
+                    if inner == '\\' && !raw {
+                        chars.next();
+                    } else if inner == c {
+                        closed = true;
+                        break;
+                    }
+                }
+                if !closed {
+                    return problem(
+                        at,
+                        format!("this {c} is never closed"),
+                        format!("add a {c} at the end of the text"),
+                    );
+                }
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    let (at, opening, closing) = *open.first()?;
+    let missing: String = open.iter().rev().map(|(_, _, closing)| *closing).collect();
+    let message = if open.len() == 1 {
+        format!("this `{opening}` is never closed")
+    } else {
+        format!("{} brackets are never closed, this one first", open.len())
+    };
+    let hint = if open.len() == 1 {
+        format!("add `{closing}`")
+    } else {
+        format!("add `{missing}`")
+    };
+    problem(at, message, hint)
 }
 
 /// What is too much for one expression: the parser and all that walks its tree recurse, so length
@@ -84,14 +170,14 @@ fn syntax_problems(text: &str, errors: &cel::ParseErrors) -> Vec<Problem> {
         if isize::try_from(index + 1).is_ok_and(|number| number == line) {
             break;
         }
-        offset += row.chars().count();
+        offset += row.len();
     }
     offset += usize::try_from(column.max(1) - 1).unwrap_or(0);
     let hint = syntax_hint(text);
     let message = first.map_or("syntax error", |error| error.msg.as_str());
     let message = message.strip_prefix("Syntax error: ").unwrap_or(message);
     vec![Problem {
-        offset: offset.min(text.chars().count()),
+        offset: offset.min(text.len()),
         message: format!("syntax: {message}"),
         hint,
     }]
@@ -121,20 +207,73 @@ fn syntax_hint(text: &str) -> Option<String> {
 
 struct Checker<'a> {
     names: Names<'a>,
+    text: &'a str,
     source: &'a SourceInfo,
     problems: Vec<Problem>,
+    /// It speaks of a name whose step did not read.
+    lost: bool,
 }
 
 type Checked = Option<(Node, Ty)>;
 
 impl Checker<'_> {
     fn problem(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
-        let offset = self.source.offset_for(id).map_or(0, |(start, _)| start);
+        let offset = self.start(id);
+        self.problem_at(offset, message, hint);
+    }
+
+    fn problem_at(&mut self, offset: usize, message: impl Into<String>, hint: Option<String>) {
         self.problems.push(Problem {
-            offset: usize::try_from(offset).unwrap_or(0),
+            offset,
             message: message.into(),
             hint,
         });
+    }
+
+    /// The first byte of a part.
+    fn start(&self, id: u64) -> usize {
+        let (start, _) = self.source.offset_for(id).unwrap_or((0, 0));
+        usize::try_from(start).unwrap_or(0).min(self.text.len())
+    }
+
+    /// The first byte of an expression: the parser knows a field by its dot.
+    fn begin(&self, expr: &IdedExpr) -> usize {
+        match &expr.expr {
+            Cel::Select(select) => self.begin(&select.operand),
+            Cel::Call(CallExpr {
+                target: Some(target),
+                ..
+            }) => self.begin(target),
+            Cel::Call(call) => self.function_at(expr.id, &call.func_name),
+            _ => self.start(expr.id),
+        }
+    }
+
+    fn problem_in(&mut self, expr: &IdedExpr, message: impl Into<String>, hint: Option<String>) {
+        let at = self.begin(expr);
+        self.problem_at(at, message, hint);
+    }
+
+    /// Where a field's name stands: behind its operand and a dot.
+    fn field_at(&self, operand: u64, name: &str) -> usize {
+        let rest = self.text.get(self.start(operand) + name.len()..);
+        let rest = rest.unwrap_or("");
+        let name = rest
+            .trim_start()
+            .trim_start_matches(['.', '?'])
+            .trim_start();
+        self.text.len() - name.len()
+    }
+
+    /// Where a function's name stands: the parser knows its bracket.
+    fn function_at(&self, id: u64, name: &str) -> usize {
+        let start = self.start(id);
+        let here = self.text.get(start..).unwrap_or("");
+        if here.starts_with(name) {
+            return start;
+        }
+        let before = self.text.get(..start).and_then(|head| head.rfind(name));
+        before.unwrap_or(start)
     }
 
     fn check(&mut self, expr: &IdedExpr) -> Checked {
@@ -200,7 +339,7 @@ impl Checker<'_> {
                 Ty::Int | Ty::Float => Ty::Numbers,
                 other => {
                     let message = format!("a list holds texts or numbers, not {}", other.name());
-                    self.problem(element.id, message, None);
+                    self.problem_in(element, message, None);
                     return None;
                 }
             };
@@ -223,6 +362,10 @@ impl Checker<'_> {
         if let Some((name, ty)) = self.names.bound.get_key_value(name) {
             return Some((Var::Bound(Arc::clone(name)), ty));
         }
+        if self.names.lost.has(name) {
+            self.lost = true;
+            return None;
+        }
         let mut known: Vec<&str> = self.names.bound.keys().map(AsRef::as_ref).collect();
         if self.names.it.is_some() {
             known.push("it");
@@ -236,7 +379,7 @@ impl Checker<'_> {
                     format!("names bound here: {}", known.join(", "))
                 }
             },
-            |near| format!("did you mean `{near}`?"),
+            meant,
         );
         self.problem(
             id,
@@ -261,7 +404,8 @@ impl Checker<'_> {
             return None;
         };
         let (var, fact) = self.var(select.operand.id, name)?;
-        let (node, ty) = self.field(id, &var, fact, &select.field)?;
+        let at = self.field_at(select.operand.id, name);
+        let (node, ty) = self.field(at, &var, fact, &select.field)?;
         Some(if select.test {
             (Node::IsNull(Box::new(node), false), Ty::Bool)
         } else {
@@ -269,13 +413,13 @@ impl Checker<'_> {
         })
     }
 
-    fn field(&mut self, id: u64, var: &Var, fact: &'static FactType, name: &str) -> Checked {
+    fn field(&mut self, at: usize, var: &Var, fact: &'static FactType, name: &str) -> Checked {
         if let Some(field) = fact.field(name) {
-            let at = FieldRef {
+            let field_ref = FieldRef {
                 name: field.name,
                 doc: field.doc,
             };
-            return Some((Node::Field(var.clone(), at), field.ty.into()));
+            return Some((Node::Field(var.clone(), field_ref), field.ty.into()));
         }
         if let Some((_, pseudo, ty)) = PSEUDO.iter().find(|(known, ..)| *known == name) {
             return Some((Node::Pseudo(var.clone(), *pseudo), *ty));
@@ -287,10 +431,10 @@ impl Checker<'_> {
                 let names: Vec<_> = fact.fields.iter().map(|field| field.name).collect();
                 format!("its fields: {}", names.join(", "))
             },
-            |near| format!("did you mean `{near}`?"),
+            meant,
         );
         let message = format!("a `{}` has no field `{name}`", fact.name);
-        self.problem(id, message, Some(hint));
+        self.problem_at(at, message, Some(hint));
         None
     }
 
@@ -347,7 +491,7 @@ impl Checker<'_> {
             _ => "compare it",
         };
         let message = format!("true or false is wanted here, this is {}", ty.name());
-        self.problem(expr.id, message, Some(hint.to_owned()));
+        self.problem_in(expr, message, Some(hint.to_owned()));
         None
     }
 
@@ -357,7 +501,7 @@ impl Checker<'_> {
             return Some((node, ty));
         }
         let message = format!("a number is wanted here, this is {}", ty.name());
-        self.problem(expr.id, message, None);
+        self.problem_in(expr, message, None);
         None
     }
 
@@ -367,7 +511,7 @@ impl Checker<'_> {
             return Some(node);
         }
         let message = format!("a text is wanted here, this is {}", ty.name());
-        self.problem(expr.id, message, None);
+        self.problem_in(expr, message, None);
         None
     }
 
@@ -410,7 +554,7 @@ impl Checker<'_> {
                 && !matches!(text.as_str(), "yes" | "no" | "unknown")
             {
                 let message = format!("this can be 'yes', 'no' or 'unknown', never '{text}'");
-                self.problem(at.id, message, None);
+                self.problem_in(at, message, None);
                 return None;
             }
         }
@@ -573,7 +717,7 @@ impl Checker<'_> {
         if matches!(ty, Ty::Text | Ty::Texts | Ty::Numbers) {
             return Some((Node::Size(Box::new(node)), Ty::Int));
         }
-        self.problem(expr.id, format!("{} has no size", ty.name()), None);
+        self.problem_in(expr, format!("{} has no size", ty.name()), None);
         None
     }
 
@@ -623,15 +767,32 @@ impl Checker<'_> {
         ];
         if let Some((_, wants)) = KNOWN.iter().find(|(known, _)| *known == name) {
             let message = format!("`{name}` wants {wants} things, not {count}");
-            self.problem(id, message, None);
+            let at = self.function_at(id, name);
+            self.problem_at(at, message, Some(format!("write {}", usage(name))));
             return;
         }
         let near = nearest(name, KNOWN.iter().map(|(known, _)| *known));
         let names: Vec<_> = KNOWN.iter().map(|(known, _)| *known).collect();
-        let hint = near.map_or_else(
-            || format!("functions: {}", names.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        self.problem(id, format!("there is no function `{name}`"), Some(hint));
+        let hint = near.map_or_else(|| format!("functions: {}", names.join(", ")), meant);
+        let at = self.function_at(id, name);
+        self.problem_at(at, format!("there is no function `{name}`"), Some(hint));
+    }
+}
+
+/// How a function is called.
+fn usage(name: &str) -> &'static str {
+    match name {
+        "contains" => "`text.contains(part)`",
+        "startsWith" => "`text.startsWith(start)`",
+        "endsWith" => "`text.endsWith(end)`",
+        "same_path" => "`same_path(a, b)`",
+        "re" => "`re(text, 'pattern')`",
+        "matches" => "`text.matches('pattern')`",
+        "capture" => "`capture(text, '…(…)…')`",
+        "first" => "`first(a, b)`",
+        "bound" => "`bound(NAME)`",
+        "seconds_between" => "`seconds_between(A, B)`",
+        "from_after" => "`from_after(A, B)`",
+        _ => "it with one thing: `f(x)`",
     }
 }

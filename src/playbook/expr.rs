@@ -4,7 +4,7 @@
 //! says what is wrong and where. Evaluation is `eval.rs`'s: a field that its look could not tell is
 //! *unknown*, and unknown goes through every operator but `== null`, `!= null` and `has()`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use regex::Regex;
@@ -254,12 +254,29 @@ pub(super) struct Names<'a> {
     pub(super) own: Option<&'a str>,
     /// What was bound before.
     pub(super) bound: &'a BTreeMap<Arc<str>, &'static FactType>,
+    /// What would be bound before if it were right.
+    pub(super) lost: &'a Lost,
+}
+
+/// Names whose steps did not read: what is said of them is neither right nor wrong.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lost {
+    /// The names.
+    pub(super) names: BTreeSet<Arc<str>>,
+    /// The steps did not read at all: it may be any name.
+    pub(super) all: bool,
+}
+
+impl Lost {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all || self.names.contains(name)
+    }
 }
 
 /// Something wrong in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Where, in characters from its start.
+    /// Where, in bytes from its start.
     pub(super) offset: usize,
     pub(super) message: String,
     pub(super) hint: Option<String>,

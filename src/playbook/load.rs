@@ -4,67 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::check;
-use super::expr::{self, Names, Ty};
-use super::nearest::nearest;
+use super::expr::{self, Lost, Names, Ty};
+use super::language::{
+    CASE_STEP, CHUNK, CLAIMS, EXIT, EXPECTATIONS, HYPOTHESIS, LIKELIHOODS, OBSERVATION, PLAYBOOK,
+    PROBE, PROVENANCES, REFERENCE, SAFETIES, SCOPES, SEVERITIES, STREAMS, TARGETS, TEST,
+};
+use super::nearest::{meant, nearest};
 use super::template::{self, Template};
 use super::yaml::{self, At, Faults, Fields, Kind, Node, Source};
 use super::{
-    Claim, Expect, Fault, Guard, HypothesisSpec, Observation, Playbook, ProbeSpec, Reference,
-    ScopeKind, Severity, Target, TestCase,
+    Claim, Fault, Guard, HypothesisSpec, Observation, Playbook, ProbeSpec, Reference, Target,
+    TestCase,
 };
-use crate::event::Stream;
 use crate::fact::{FactType, fact_type};
 use crate::playbook::steps::{CaseChunk, CaseExit, CaseStep};
 
 mod when;
-
-const SEVERITIES: &[(&str, Severity)] = &[
-    ("info", Severity::Info),
-    ("low", Severity::Low),
-    ("medium", Severity::Medium),
-    ("high", Severity::High),
-    ("critical", Severity::Critical),
-];
-
-const SCOPES: &[(&str, ScopeKind)] = &[
-    ("command", ScopeKind::Command),
-    ("launch", ScopeKind::Launch),
-    ("host", ScopeKind::Host),
-    ("process", ScopeKind::Process),
-    ("log", ScopeKind::Log),
-    ("endpoint", ScopeKind::Endpoint),
-    ("gpu", ScopeKind::Gpu),
-    ("container", ScopeKind::Container),
-    ("session", ScopeKind::Session),
-];
-
-/// How likely a hypothesis makes an observation, in words.
-const LIKELIHOODS: &[(&str, f64)] = &[
-    ("never", 0.02),
-    ("rarely", 0.1),
-    ("some", 0.5),
-    ("usually", 0.9),
-    ("always", 0.98),
-];
-
-const KEYS: &[&str] = &[
-    "id",
-    "version",
-    "kind",
-    "severity",
-    "scope",
-    "claim",
-    "title",
-    "explains",
-    "remedy",
-    "root_of",
-    "when",
-    "observations",
-    "hypotheses",
-    "probes",
-    "references",
-    "tests",
-];
 
 pub(super) fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
     let tree = yaml::parse(text).map_err(|fault| vec![fault])?;
@@ -72,6 +27,7 @@ pub(super) fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
         source: Source(text),
         faults: Faults::default(),
         bound: BTreeMap::new(),
+        lost: Lost::default(),
     };
     let playbook = loader.playbook(&tree, name, text);
     let mut faults = loader.faults.0;
@@ -87,16 +43,18 @@ struct Loader<'a> {
     faults: Faults,
     /// What the steps read so far bind.
     bound: BTreeMap<Arc<str>, &'static FactType>,
+    /// What they would bind if they were right: a fault has been said, and what follows is none.
+    lost: Lost,
 }
 
 impl Loader<'_> {
     fn playbook(&mut self, tree: &Node, name: &str, text: &str) -> Option<Playbook> {
-        let fields = self.faults.fields(tree, "a playbook", KEYS);
+        let fields = self.faults.fields(tree, &PLAYBOOK);
         if !fields.is_map {
             return None;
         }
         self.bind_launch();
-        let id = self.id(&fields, "a playbook");
+        let id = self.id(&fields);
         let version = self.need(&fields, "version", |this, node| {
             let version = this.faults.whole(node, "version")?;
             let positive = u32::try_from(version).ok().filter(|version| *version > 0);
@@ -113,15 +71,11 @@ impl Loader<'_> {
             this.faults.word(node, "scope", SCOPES)
         });
         let claim = fields.get("claim").map_or(Some(Claim::Suspected), |node| {
-            let words = [
-                ("observed", Claim::Observed),
-                ("suspected", Claim::Suspected),
-                ("established", Claim::Established),
-            ];
-            self.faults.word(node, "claim", &words)
+            self.faults.word(node, "claim", CLAIMS)
         });
         // Steps come first: they bind the names that everything else may use.
         let when = self.need(&fields, "when", |this, node| this.when(node));
+        self.lost.all |= fields.get("when").is_none();
         let title = self.need(&fields, "title", |this, node| this.template(node, "title"));
         let explains = self.optional_template(&fields, "explains");
         let remedy = self.optional_template(&fields, "remedy");
@@ -133,7 +87,7 @@ impl Loader<'_> {
             .get("root_of")
             .map(|node| self.texts(node, "root_of"));
         let tests = self.each(&fields, "tests", Self::test);
-        self.check_names(&fields, &hypotheses, &observations, &probes);
+        self.check_names(&fields);
         Some(Playbook {
             id: id?,
             version: version?,
@@ -169,7 +123,7 @@ impl Loader<'_> {
         key: &str,
         read: impl FnOnce(&mut Self, &Node) -> Option<T>,
     ) -> Option<T> {
-        let node = fields.need(key, "a playbook", &mut self.faults)?;
+        let node = fields.get(key)?;
         read(self, node)
     }
 
@@ -192,8 +146,8 @@ impl Loader<'_> {
         texts.map(str::to_owned).collect()
     }
 
-    fn id(&mut self, fields: &Fields<'_>, what: &str) -> Option<String> {
-        let node = fields.need("id", what, &mut self.faults)?;
+    fn id(&mut self, fields: &Fields<'_>) -> Option<String> {
+        let node = fields.get("id")?;
         let id = self.faults.text(node, "id")?;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if id.is_empty()
@@ -247,6 +201,7 @@ impl Loader<'_> {
             it,
             own: None,
             bound: &self.bound,
+            lost: &self.lost,
         };
         match template::parse(text, names) {
             Ok(template) => Some(template),
@@ -296,6 +251,7 @@ impl Loader<'_> {
             it,
             own,
             bound: &self.bound,
+            lost: &self.lost,
         };
         match check::compile(&text, names) {
             Ok(expr) => Some(expr),
@@ -307,22 +263,18 @@ impl Loader<'_> {
     }
 
     fn hypothesis(&mut self, node: &Node) -> Option<HypothesisSpec> {
-        const KEYS: &[&str] = &["id", "title", "prior", "kind", "severity", "remedy"];
-        let what = "a hypothesis";
-        let fields = self.faults.fields(node, what, KEYS);
-        let id = self.id(&fields, what);
-        let title = fields.need("title", what, &mut self.faults);
+        let fields = self.faults.fields(node, &HYPOTHESIS);
+        let id = self.id(&fields);
+        let title = fields.get("title");
         let title = title.and_then(|node| self.template(node, "title"));
-        let prior = fields
-            .need("prior", what, &mut self.faults)
-            .and_then(|node| {
-                let prior = self.faults.number(node, "prior")?;
-                if prior > 0.0 && prior < 1.0 {
-                    return Some(prior);
-                }
-                self.faults.add(node.at, "a prior lies between 0 and 1");
-                None
-            });
+        let prior = fields.get("prior").and_then(|node| {
+            let prior = self.faults.number(node, "prior")?;
+            if prior > 0.0 && prior < 1.0 {
+                return Some(prior);
+            }
+            self.faults.add(node.at, "a prior lies between 0 and 1");
+            None
+        });
         let kind = fields.get("kind").and_then(|node| self.kind(node));
         let severity = fields
             .get("severity")
@@ -345,18 +297,14 @@ impl Loader<'_> {
     }
 
     fn observation(&mut self, node: &Node) -> Option<Observation> {
-        const KEYS: &[&str] = &[
-            "id", "says", "when", "not_when", "group", "likely", "decisive",
-        ];
-        let what = "an observation";
-        let fields = self.faults.fields(node, what, KEYS);
-        let id = self.id(&fields, what);
+        let fields = self.faults.fields(node, &OBSERVATION);
+        let id = self.id(&fields);
         // Names bound within `when` may stand in `says`, but nowhere else.
         let outer = self.bound.clone();
-        let when = fields.need("when", what, &mut self.faults);
+        let when = fields.get("when");
         let when = when.and_then(|node| self.guard(node));
         let it = when.as_ref().and_then(Guard::fact);
-        let says = fields.need("says", what, &mut self.faults);
+        let says = fields.get("says").filter(|_| when.is_some());
         let says = says.and_then(|node| self.template_with(node, "says", it));
         self.bound.clone_from(&outer);
         let not_when = fields.get("not_when").and_then(|node| self.guard(node));
@@ -393,6 +341,7 @@ impl Loader<'_> {
             self.faults.hinted(node.at, message, hint);
             return out;
         };
+        self.faults.twice(entries);
         for (key, value) in entries {
             let number = match value.kind {
                 Kind::Int(_) | Kind::Float(_) => self
@@ -409,21 +358,14 @@ impl Loader<'_> {
     }
 
     fn probe(&mut self, node: &Node) -> Option<ProbeSpec> {
-        const KEYS: &[&str] = &["id", "run", "on", "cost", "safety", "why", "yields"];
-        let what = "a probe";
-        let fields = self.faults.fields(node, what, KEYS);
-        let id = self.id(&fields, what);
-        let run = fields.need("run", what, &mut self.faults);
+        let fields = self.faults.fields(node, &PROBE);
+        let id = self.id(&fields);
+        let run = fields.get("run");
         let run = run.and_then(|node| self.template(node, "run"));
-        let why = fields.need("why", what, &mut self.faults);
+        let why = fields.get("why");
         let why = why.and_then(|node| self.template(node, "why"));
         let on = fields.get("on").map_or(Some(Target::Scope), |node| {
-            let words = [
-                ("scope", Target::Scope),
-                ("host", Target::Host),
-                ("typist", Target::Typist),
-            ];
-            self.faults.word(node, "place", &words)
+            self.faults.word(node, "place", TARGETS)
         });
         let cost = fields.get("cost").map_or(Some(3.0), |node| {
             let cost = self.faults.number(node, "cost")?;
@@ -433,15 +375,9 @@ impl Loader<'_> {
             self.faults.add(node.at, "a cost is more than 0 seconds");
             None
         });
-        let safety = fields.get("safety").and_then(|node| {
-            let words = [
-                ("read-only", "read-only"),
-                ("heavy read", "heavy read"),
-                ("changes state", "changes state"),
-                ("destructive", "destructive"),
-            ];
-            self.faults.word(node, "safety", &words)
-        });
+        let safety = fields
+            .get("safety")
+            .and_then(|node| self.faults.word(node, "safety", SAFETIES));
         let yields = fields.get("yields").map(|node| self.texts(node, "yields"));
         Some(ProbeSpec {
             id: id?,
@@ -455,19 +391,15 @@ impl Loader<'_> {
     }
 
     fn reference(&mut self, node: &Node) -> Option<Reference> {
-        const KEYS: &[&str] = &["what", "version", "provenance", "url"];
-        let what = "a reference";
-        let fields = self.faults.fields(node, what, KEYS);
-        let text = fields.need("what", what, &mut self.faults);
+        let fields = self.faults.fields(node, &REFERENCE);
+        let text = fields.get("what");
         let text = text.and_then(|node| self.faults.text(node, "what"));
         let version = fields
             .get("version")
             .and_then(|node| self.faults.text(node, "version"));
-        let provenance = fields.need("provenance", what, &mut self.faults);
-        let provenance = provenance.and_then(|node| {
-            let words = ["recorded", "quoted", "manual"].map(|word| (word, word));
-            self.faults.word(node, "provenance", &words)
-        });
+        let provenance = fields.get("provenance");
+        let provenance =
+            provenance.and_then(|node| self.faults.word(node, "provenance", PROVENANCES));
         let url = fields
             .get("url")
             .and_then(|node| self.faults.text(node, "url"));
@@ -480,23 +412,14 @@ impl Loader<'_> {
     }
 
     fn test(&mut self, node: &Node) -> Option<TestCase> {
-        const KEYS: &[&str] = &["name", "expect", "healthy", "steps"];
-        let what = "a test";
-        let fields = self.faults.fields(node, what, KEYS);
-        let name = fields.need("name", what, &mut self.faults);
+        let fields = self.faults.fields(node, &TEST);
+        let name = fields.get("name");
         let name = name.and_then(|node| self.faults.text(node, "name"));
-        let expect = fields.need("expect", what, &mut self.faults);
-        let expect = expect.and_then(|node| {
-            let words = [
-                ("fires", Expect::Fires),
-                ("silent", Expect::Silent),
-                ("resolved", Expect::Resolved),
-            ];
-            self.faults.word(node, "expectation", &words)
-        });
+        let expect = fields.get("expect");
+        let expect = expect.and_then(|node| self.faults.word(node, "expectation", EXPECTATIONS));
         let healthy = fields.get("healthy");
         let healthy = healthy.and_then(|node| self.faults.truth(node, "healthy"));
-        let steps = fields.need("steps", what, &mut self.faults);
+        let steps = fields.get("steps");
         let steps = steps.map(|node| {
             let list = self.faults.list(node, "steps");
             list.iter()
@@ -513,12 +436,8 @@ impl Loader<'_> {
     }
 
     fn case_step(&mut self, node: &Node) -> Option<CaseStep> {
-        const KEYS: &[&str] = &[
-            "at", "took", "host", "command", "exit", "stdout", "stderr", "tty", "chunks",
-        ];
-        let what = "a step of a test";
-        let fields = self.faults.fields(node, what, KEYS);
-        let command = fields.need("command", what, &mut self.faults);
+        let fields = self.faults.fields(node, &CASE_STEP);
+        let command = fields.get("command");
         let command = command.and_then(|node| self.faults.text(node, "command"));
         let number = |this: &mut Self, key: &str| {
             fields
@@ -561,26 +480,21 @@ impl Loader<'_> {
             i32::try_from(number).ok()
         };
         if matches!(node.kind, Kind::Map(_)) {
-            let fields = self.faults.fields(node, "an exit", &["signal"]);
-            let signal = fields.need("signal", "an exit", &mut self.faults)?;
+            let fields = self.faults.fields(node, &EXIT);
+            let signal = fields.get("signal")?;
             return number(self, signal).map(|signal| CaseExit::Signal { signal });
         }
         number(self, node).map(CaseExit::Code)
     }
 
     fn case_chunk(&mut self, node: &Node) -> Option<CaseChunk> {
-        let what = "a chunk";
-        let fields = self.faults.fields(node, what, &["at", "stream", "text"]);
+        let fields = self.faults.fields(node, &CHUNK);
         let at = fields
             .get("at")
             .and_then(|node| self.faults.number(node, "at"));
-        let stream = fields.need("stream", what, &mut self.faults);
-        let stream = stream.and_then(|node| {
-            let words = [Stream::Stdout, Stream::Stderr, Stream::Tty];
-            let words = words.map(|stream| (stream.name(), stream));
-            self.faults.word(node, "stream", &words)
-        });
-        let text = fields.need("text", what, &mut self.faults);
+        let stream = fields.get("stream");
+        let stream = stream.and_then(|node| self.faults.word(node, "stream", STREAMS));
+        let text = fields.get("text");
         let text = text.and_then(|node| self.faults.text(node, "text"));
         Some(CaseChunk {
             at: at.unwrap_or(0.0),
@@ -589,62 +503,70 @@ impl Loader<'_> {
         })
     }
 
-    /// Names that refer to other parts of the playbook exist.
-    fn check_names(
-        &mut self,
-        fields: &Fields<'_>,
-        hypotheses: &[HypothesisSpec],
-        observations: &[Observation],
-        probes: &[ProbeSpec],
-    ) {
-        let at = |key: &str| fields.get(key).map_or(fields.at, |node| node.at);
-        let known: Vec<&str> = hypotheses.iter().map(|one| one.id.as_str()).collect();
-        let twice = |ids: &[&str]| {
-            let mut seen = std::collections::BTreeSet::new();
-            ids.iter()
-                .find(|id| !seen.insert(**id))
-                .map(|id| (*id).to_owned())
+    /// Names that refer to other parts of the playbook exist. What did not read otherwise is
+    /// there all the same.
+    fn check_names(&mut self, fields: &Fields<'_>) {
+        let parts = |key: &str| -> &[Node] {
+            match fields.get(key).map(|node| &node.kind) {
+                Some(Kind::List(list)) => list,
+                _ => &[],
+            }
         };
-        let observed: Vec<&str> = observations.iter().map(|one| one.id.as_str()).collect();
-        let looks: Vec<&str> = probes.iter().map(|one| one.id.as_str()).collect();
-        for (key, ids) in [
-            ("hypotheses", &known),
-            ("observations", &observed),
-            ("probes", &looks),
-        ] {
-            if let Some(id) = twice(ids) {
-                self.faults
-                    .add(at(key), format!("two of the {key} are called `{id}`"));
+        let ids = |key: &str| -> Vec<(&str, At)> {
+            let ids = parts(key).iter().filter_map(|part| part.key("id"));
+            let ids = ids.filter_map(|(_, id)| Some((id.as_text()?, id.at)));
+            ids.collect()
+        };
+        for key in ["hypotheses", "observations", "probes"] {
+            let ids = ids(key);
+            for (place, (id, at)) in ids.iter().enumerate() {
+                if let Some((_, first)) = ids.iter().take(place).find(|(other, _)| other == id) {
+                    let message = format!("two of the {key} are called `{id}`");
+                    let hint = format!("the other stands on line {}", first.line);
+                    self.faults.hinted(*at, message, Some(hint));
+                }
             }
         }
-        for observation in observations {
-            let named = observation.likely.keys().chain(&observation.decisive);
-            for id in named.filter(|id| id.as_str() != "other" && !known.contains(&id.as_str())) {
-                let message = format!(
-                    "observation `{}` speaks of `{id}`, which is no hypothesis",
-                    observation.id
-                );
-                let hint = nearest(id, known.iter().copied());
-                let hint = hint.map(|near| format!("did you mean `{near}`?"));
-                self.faults.hinted(at("observations"), message, hint);
-            }
-        }
-        let steps: Vec<String> = self.bound.keys().map(ToString::to_string).collect();
-        let all = || {
-            observed
-                .iter()
-                .copied()
-                .chain(steps.iter().map(String::as_str))
-        };
-        for probe in probes {
-            for id in &probe.yields {
-                if !all().any(|known| known == id) {
-                    let message = format!(
-                        "probe `{}` yields `{id}`, which is neither an observation nor a step",
-                        probe.id
+        let known: Vec<&str> = ids("hypotheses").into_iter().map(|(id, _)| id).collect();
+        for part in parts("observations") {
+            let likely = part.key("likely").into_iter();
+            let likely = likely.flat_map(|(_, map)| map.entries());
+            let named = likely.map(|(key, _)| (key.text.as_str(), key.at));
+            let decisive = part.key("decisive").into_iter();
+            let decisive = decisive.flat_map(|(_, node)| node.texts());
+            for (id, at) in named.chain(decisive) {
+                if id != "other" && !known.contains(&id) {
+                    let hint = nearest(id, known.iter().copied()).map_or_else(
+                        || {
+                            if known.is_empty() {
+                                "this playbook has no hypotheses".to_owned()
+                            } else {
+                                format!("hypotheses: {}", known.join(", "))
+                            }
+                        },
+                        meant,
                     );
-                    let hint = nearest(id, all()).map(|near| format!("did you mean `{near}`?"));
-                    self.faults.hinted(at("probes"), message, hint);
+                    let message = format!("`{id}` is no hypothesis of this playbook");
+                    self.faults.hinted(at, message, Some(hint));
+                }
+            }
+        }
+        let observed: Vec<&str> = ids("observations").into_iter().map(|(id, _)| id).collect();
+        let steps = self.bound.keys().chain(&self.lost.names);
+        let steps: Vec<Arc<str>> = steps.map(Arc::clone).collect();
+        let names: Vec<&str> = observed
+            .into_iter()
+            .chain(steps.iter().map(AsRef::as_ref))
+            .filter(|name| *name != "launch")
+            .collect();
+        for part in parts("probes").iter().filter(|_| !self.lost.all) {
+            let yields = part.key("yields").into_iter();
+            for (id, at) in yields.flat_map(|(_, node)| node.texts()) {
+                if !names.contains(&id) && id != "launch" {
+                    let message = format!("`{id}` is neither an observation nor a step");
+                    let hint = nearest(id, names.iter().copied())
+                        .map_or_else(|| format!("there are: {}", names.join(", ")), meant);
+                    self.faults.hinted(at, message, Some(hint));
                 }
             }
         }

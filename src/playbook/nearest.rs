@@ -14,6 +14,11 @@ pub(super) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
+/// What is said of it.
+pub(super) fn meant(near: &str) -> String {
+    format!("did you mean `{near}`?")
+}
+
 /// How many letters must be put in, taken out, changed or swapped to make one word of the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();

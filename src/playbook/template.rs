@@ -103,6 +103,7 @@ impl Template {
 pub(super) fn parse(text: &str, names: Names<'_>) -> Result<Template, Vec<Problem>> {
     let mut parts = Vec::new();
     let mut problems = Vec::new();
+    let mut whole = true;
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
         let (before, inside) = rest.split_at(open);
@@ -110,7 +111,7 @@ pub(super) fn parse(text: &str, names: Names<'_>) -> Result<Template, Vec<Proble
         if !before.is_empty() {
             parts.push(Part::Text(before.to_owned()));
         }
-        let start = text[..text.len() - inside.len()].chars().count();
+        let start = text.len() - inside.len();
         let Some(close) = inside.find("}}") else {
             problems.push(Problem {
                 offset: start.saturating_sub(2),
@@ -122,17 +123,20 @@ pub(super) fn parse(text: &str, names: Names<'_>) -> Result<Template, Vec<Proble
         };
         match compile(&inside[..close], names) {
             Ok(expr) => parts.push(Part::Hole(expr)),
-            Err(found) => problems.extend(found.into_iter().map(|problem| Problem {
-                offset: problem.offset + start,
-                ..problem
-            })),
+            Err(found) => {
+                whole = false;
+                problems.extend(found.into_iter().map(|problem| Problem {
+                    offset: problem.offset + start,
+                    ..problem
+                }));
+            }
         }
         rest = &inside[close + 2..];
     }
     if !rest.is_empty() {
         parts.push(Part::Text(rest.to_owned()));
     }
-    if problems.is_empty() {
+    if whole && problems.is_empty() {
         Ok(Template {
             parts,
             source: text.to_owned(),

@@ -4,6 +4,7 @@ mod errors;
 mod expressions;
 mod operators;
 mod properties;
+mod schema;
 mod shipped;
 
 use std::collections::BTreeMap;

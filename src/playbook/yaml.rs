@@ -9,7 +9,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::Fault;
-use super::nearest::nearest;
+use super::language::{self, Word};
+use super::nearest::{meant, nearest};
 
 /// A place in a text: line and column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,7 +122,12 @@ impl<'de> Visitor<'de> for KindVisitor {
 
 /// Parses a text into a tree.
 pub(super) fn parse(text: &str) -> Result<Node, Fault> {
-    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    // A key that is written twice is ours to report, with both places.
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        strict_booleans: true,
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
+    };
     serde_saphyr::from_str_with_options::<Node>(text, options).map_err(|error| {
         let at = error
             .location()
@@ -148,6 +154,46 @@ fn hint(message: &str, text: &str, at: At) -> Option<String> {
         return Some("quote a text that holds `: `".to_owned());
     }
     None
+}
+
+impl Node {
+    /// The entries of a map; none of anything else.
+    pub(super) fn entries(&self) -> &[(Key, Self)] {
+        match &self.kind {
+            Kind::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// A key of a map and its value.
+    pub(super) fn key(&self, wanted: &str) -> Option<(&Key, &Self)> {
+        let found = self.entries().iter().find(|(key, _)| key.text == wanted);
+        found.map(|(key, node)| (key, node))
+    }
+
+    /// Its text, when it is one.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items of a list; none of anything else.
+    pub(super) fn items(&self) -> &[Self] {
+        match &self.kind {
+            Kind::List(list) => list,
+            _ => &[],
+        }
+    }
+
+    /// A text, or those of a list, with their places.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, At)> {
+        let one = self.as_text().map(|text| (text, self.at));
+        let many = self.items().iter();
+        let many = many.filter_map(|node| Some((node.as_text()?, node.at)));
+        one.into_iter().chain(many)
+    }
 }
 
 impl Kind {
@@ -182,39 +228,65 @@ impl Faults {
         });
     }
 
-    /// The values of a map under the keys that are allowed; a fault for every other key.
-    pub(super) fn fields<'n>(
-        &mut self,
-        node: &'n Node,
-        what: &str,
-        allowed: &[&str],
-    ) -> Fields<'n> {
+    /// The values of a map: a fault for every key that it does not have, for one that is written
+    /// twice, and for one that is needed and missing.
+    pub(super) fn fields<'n>(&mut self, node: &'n Node, map: &'static language::Map) -> Fields<'n> {
+        let what = map.what;
         let Kind::Map(entries) = &node.kind else {
             let message = format!("{what} is a map, this is {}", node.kind.name());
-            self.add(node.at, message);
+            let example = map.keys.iter().find(|key| key.needed);
+            let hint = example.map(|key| format!("it has keys: `{}: …`", key.name));
+            self.hinted(node.at, message, hint);
             return Fields {
                 at: node.at,
                 entries: &[],
+                map,
                 is_map: false,
             };
         };
-        for (key, _) in entries {
-            if !allowed.contains(&key.text.as_str()) {
-                let hint = nearest(&key.text, allowed.iter().copied()).map_or_else(
-                    || format!("keys of {what}: {}", allowed.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                self.hinted(
-                    key.at,
-                    format!("{what} has no key `{}`", key.text),
-                    Some(hint),
-                );
-            }
-        }
-        Fields {
+        let fields = Fields {
             at: node.at,
             entries,
+            map,
             is_map: true,
+        };
+        self.twice(entries);
+        for (key, _) in entries {
+            if map.names().any(|name| name == key.text) {
+                continue;
+            }
+            let hint = fields.meant(&key.text).map_or_else(
+                || {
+                    let names: Vec<_> = map.names().collect();
+                    format!("keys of {what}: {}", names.join(", "))
+                },
+                meant,
+            );
+            let message = format!("{what} has no key `{}`", key.text);
+            self.hinted(key.at, message, Some(hint));
+        }
+        for key in map.keys.iter().filter(|key| key.needed) {
+            if fields.get(key.name).is_none() {
+                let message = format!("{what} needs `{}`", key.name);
+                self.hinted(node.at, message, Some(key.doc.to_owned()));
+            }
+        }
+        fields
+    }
+
+    /// A fault for every key that is written twice in a map.
+    pub(super) fn twice(&mut self, entries: &[(Key, Node)]) {
+        for (place, (key, _)) in entries.iter().enumerate() {
+            let before = entries.iter().take(place);
+            let Some((first, _)) = before.rev().find(|(other, _)| other.text == key.text) else {
+                continue;
+            };
+            let message = format!(
+                "`{}` is written twice, first on line {}",
+                key.text, first.at.line
+            );
+            let hint = "keep one of them; what belongs together stands under one key".to_owned();
+            self.hinted(key.at, message, Some(hint));
         }
     }
 
@@ -282,17 +354,15 @@ impl Faults {
         &mut self,
         node: &Node,
         what: &str,
-        words: &[(&str, T)],
+        words: &[Word<T>],
     ) -> Option<T> {
         let text = self.text(node, what)?;
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+        if let Some((_, value, _)) = words.iter().find(|(word, ..)| *word == text) {
             return Some(*value);
         }
-        let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-        let hint = nearest(text, names.iter().copied()).map_or_else(
-            || format!("one of {}", names.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let names: Vec<_> = words.iter().map(|(word, ..)| *word).collect();
+        let hint = nearest(text, names.iter().copied())
+            .map_or_else(|| format!("one of {}", names.join(", ")), meant);
         self.hinted(node.at, format!("`{text}` is no {what}"), Some(hint));
         None
     }
@@ -303,23 +373,34 @@ impl Faults {
 pub(super) struct Fields<'n> {
     pub(super) at: At,
     entries: &'n [(Key, Node)],
+    map: &'static language::Map,
     /// It was a map at all; if not, that has been said.
     pub(super) is_map: bool,
 }
 
 impl<'n> Fields<'n> {
+    /// The value of a key; that of a misspelt one where it is the likeliest to be meant, so that one
+    /// wrong letter is one fault.
     pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
-        let found = self.entries.iter().find(|(known, _)| known.text == key);
-        found.map(|(_, node)| node)
+        self.entry(key).map(|(_, node)| node)
     }
 
-    /// The value of a key that must be there.
-    pub(super) fn need(&self, key: &str, what: &str, faults: &mut Faults) -> Option<&'n Node> {
-        let found = self.get(key);
-        if found.is_none() && self.is_map {
-            faults.add(self.at, format!("{what} needs `{key}`"));
+    /// A key and its value, as [`Fields::get`].
+    pub(super) fn entry(&self, key: &str) -> Option<(&'n Key, &'n Node)> {
+        let exact = self.entries.iter().find(|(known, _)| known.text == key);
+        let meant = || {
+            let mut entries = self.entries.iter();
+            entries.find(|(known, _)| self.meant(&known.text) == Some(key))
+        };
+        exact.or_else(meant).map(|(key, node)| (key, node))
+    }
+
+    /// The key that a misspelt one stands for.
+    fn meant(&self, wrong: &str) -> Option<&'static str> {
+        if self.map.names().any(|name| name == wrong) {
+            return None;
         }
-        found
+        nearest(wrong, self.map.names())
     }
 }
 
@@ -328,34 +409,157 @@ impl<'n> Fields<'n> {
 pub(super) struct Source<'a>(pub(super) &'a str);
 
 impl Source<'_> {
-    /// The place of a character within a text value that stands at `at`.
+    /// The place of a byte within a text value that stands at `at`.
+    ///
+    /// The source is walked as YAML reads it: escapes and doubled quotes give one character, a line
+    /// break and the indentation after it give one.
     pub(super) fn within(&self, at: At, value: &str, offset: usize) -> At {
-        let before: String = value.chars().take(offset).collect();
-        let rows = before.matches('\n').count();
-        let column = before.chars().rev().take_while(|c| *c != '\n').count();
-        let line = self.0.lines().nth(at.line.saturating_sub(1)).unwrap_or("");
-        let first = line.chars().nth(at.column.saturating_sub(1));
-        if matches!(first, Some('|' | '>')) {
-            // The place is the header's: the text begins on the next line.
-            let below = self.0.lines().nth(at.line).unwrap_or("");
-            let indent = below.chars().take_while(|c| *c == ' ').count();
-            return At {
-                line: at.line + 1 + rows,
-                column: indent + column + 1,
-            };
+        let wanted = value
+            .get(..offset.min(value.len()))
+            .map_or(0, |before| before.chars().count());
+        let mut walk = Walk::new(self.0, at);
+        match walk.peek() {
+            // The place of a block is its header's or its first line's.
+            Some('|' | '>') => {
+                while !matches!(walk.step(), None | Some('\n')) {}
+                walk.blanks();
+                walk.block(wanted);
+            }
+            _ if self.in_block(at) => walk.block(wanted),
+            Some(quote @ ('"' | '\'')) => {
+                walk.step();
+                walk.flow(wanted, Some(quote));
+            }
+            _ => walk.flow(wanted, None),
         }
-        if rows > 0 {
-            let row = self.0.lines().nth(at.line + rows - 1).unwrap_or("");
-            let indent = row.chars().take_while(|c| *c == ' ').count();
-            return At {
-                line: at.line + rows,
-                column: indent + column + 1,
-            };
+        walk.at
+    }
+}
+
+impl Source<'_> {
+    /// The line of a place is the first of a block: the one above it ends with its header.
+    fn in_block(&self, at: At) -> bool {
+        let line = |number: usize| number.checked_sub(1).and_then(|at| self.0.lines().nth(at));
+        let before = line(at.line).map_or("", |line| {
+            let end = line.char_indices().nth(at.column.saturating_sub(1));
+            end.and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+        });
+        let above = (1..at.line).rev().filter_map(line);
+        let above = above.map(str::trim_end).find(|line| !line.is_empty());
+        let header = above.and_then(|line| line.rsplit([' ', ':']).next());
+        let marks = |c: char| matches!(c, '+' | '-' | '0'..='9');
+        before.trim_start().is_empty()
+            && header.is_some_and(|header| matches!(header.trim_end_matches(marks), "|" | ">"))
+    }
+}
+
+/// Walks a source character by character and knows where it is.
+struct Walk<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    at: At,
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a str, at: At) -> Self {
+        let lines: usize = source
+            .split_inclusive('\n')
+            .take(at.line.saturating_sub(1))
+            .map(str::len)
+            .sum();
+        let mut walk = Self {
+            rest: source.get(lines..).unwrap_or("").chars().peekable(),
+            at: At {
+                line: at.line,
+                column: 1,
+            },
+        };
+        while walk.at.column < at.column && !matches!(walk.peek(), None | Some('\n')) {
+            walk.step();
         }
-        let quote = usize::from(matches!(first, Some('"' | '\'')));
-        At {
-            line: at.line,
-            column: at.column + quote + column,
+        walk
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.rest.peek().copied()
+    }
+
+    fn step(&mut self) -> Option<char> {
+        let c = self.rest.next()?;
+        if c == '\n' {
+            self.at.line += 1;
+            self.at.column = 1;
+        } else {
+            self.at.column += 1;
+        }
+        Some(c)
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(' ' | '\t')) {
+            self.step();
+        }
+    }
+
+    /// A block, from its first line on: each line stands behind the indentation of the first.
+    fn block(&mut self, mut wanted: usize) {
+        let indent = self.at.column;
+        while wanted > 0 {
+            if self.step().is_none() {
+                return;
+            }
+            if self.at.column == 1 {
+                while self.at.column < indent && self.peek() == Some(' ') {
+                    self.step();
+                }
+            }
+            wanted -= 1;
+        }
+    }
+
+    /// A plain or quoted text: line breaks are folded.
+    fn flow(&mut self, mut wanted: usize, quote: Option<char>) {
+        while wanted > 0 {
+            match (quote, self.peek()) {
+                (_, None) => return,
+                (Some('"'), Some('\\')) => {
+                    self.step();
+                    let digits = match self.step() {
+                        Some('x') => 2,
+                        Some('u') => 4,
+                        Some('U') => 8,
+                        // A line break behind a backslash is none.
+                        Some('\n') => {
+                            self.blanks();
+                            continue;
+                        }
+                        _ => 0,
+                    };
+                    for _ in 0..digits {
+                        self.step();
+                    }
+                }
+                (Some('\''), Some('\'')) => {
+                    self.step();
+                    self.step();
+                }
+                (_, Some('\n')) => {
+                    self.step();
+                    self.blanks();
+                    // Each empty line is a line break; else the break is a space.
+                    let mut empty = 0;
+                    while self.peek() == Some('\n') {
+                        self.step();
+                        self.blanks();
+                        empty += 1;
+                    }
+                    wanted = wanted.saturating_sub(std::cmp::max(empty, 1));
+                    continue;
+                }
+                _ => {
+                    self.step();
+                }
+            }
+            wanted -= 1;
         }
     }
 }

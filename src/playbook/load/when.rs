@@ -3,57 +3,16 @@
 use std::sync::Arc;
 
 use super::super::expr::{Expr, Ty};
-use super::super::nearest::nearest;
+use super::super::language::{
+    ABSENT, FORMS, JOINS, Role, SERIES, SERIES_COUNT, STEP, SUBJECTS, TRENDS, WHEN,
+};
+use super::super::nearest::{meant, nearest};
 use super::super::yaml::{Fields, Kind, Node};
 use super::super::{
-    Absent, Bind, Form, Guard, Join, JoinKind, JoinTo, Series, Step, SubjectKind, Trend, When,
+    Absent, Bind, Form, Guard, Join, JoinTo, Series, Step, SubjectKind, Trend, When,
 };
 use super::{Loader, duration_s};
 use crate::fact::{CATALOGUE, FactType, fact_type};
-
-const JOINS: &[(&str, JoinKind)] = &[
-    ("command", JoinKind::Command),
-    ("host", JoinKind::Host),
-    ("launch", JoinKind::Launch),
-    ("path", JoinKind::Path),
-    ("log", JoinKind::Log),
-    ("script", JoinKind::Script),
-    ("pid", JoinKind::Pid),
-    ("port", JoinKind::Port),
-    ("gpu", JoinKind::Gpu),
-    ("container", JoinKind::Container),
-    ("name", JoinKind::Name),
-    ("session", JoinKind::Session),
-];
-
-const SUBJECTS: &[(&str, SubjectKind)] = &[
-    ("process", SubjectKind::Process),
-    ("pid", SubjectKind::Pid),
-    ("path", SubjectKind::Path),
-    ("port", SubjectKind::Port),
-    ("gpu", SubjectKind::Gpu),
-];
-
-const TRENDS: &[(&str, Trend)] = &[
-    ("unchanged", Trend::Unchanged),
-    ("changed", Trend::Changed),
-    ("rising", Trend::Rising),
-    ("not_rising", Trend::NotRising),
-    ("count", Trend::Count),
-];
-
-/// Keys that say which form a step has.
-const FORMS: &[&str] = &[
-    "fact",
-    "all",
-    "any",
-    "absent",
-    "unchanged",
-    "changed",
-    "rising",
-    "not_rising",
-    "count",
-];
 
 impl Guard {
     /// The type of the fact it looks at, when it is one fact.
@@ -66,19 +25,14 @@ impl Guard {
     }
 }
 
-/// Where a step stands: in the sequence, or as a guard.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Step,
-    Guard,
-}
-
 impl Loader<'_> {
     pub(super) fn when(&mut self, node: &Node) -> Option<When> {
-        let fields = self
-            .faults
-            .fields(node, "when", &["steps", "unless", "until"]);
-        let steps_node = fields.need("steps", "when", &mut self.faults)?;
+        let fields = self.faults.fields(node, &WHEN);
+        let Some(steps_node) = fields.get("steps") else {
+            self.lost.all = true;
+            return None;
+        };
+        self.lost.all |= !matches!(steps_node.kind, Kind::List(_));
         let list = self.faults.list(steps_node, "steps");
         let steps: Vec<Step> = list
             .iter()
@@ -133,7 +87,10 @@ impl Loader<'_> {
                 return Some(Arc::clone(name));
             }
             let known = self.bound.keys().map(AsRef::as_ref);
-            let hint = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+            if self.lost.has(name) {
+                return None;
+            }
+            let hint = nearest(name, known).map(meant);
             let message = format!("nothing named `{name}` is bound by the steps");
             self.faults.hinted(node.at, message, hint);
             None
@@ -147,20 +104,35 @@ impl Loader<'_> {
     }
 
     fn step(&mut self, node: &Node, role: Role) -> Option<Step> {
-        let mut allowed: Vec<&str> =
-            vec!["as", "on", "where", "within", "after", "says", "spanning"];
-        allowed.extend(FORMS);
-        allowed.push("at_least");
-        if role == Role::Guard {
-            allowed.push("anytime");
+        let step = self.step_or_fault(node, role);
+        if step.is_none() {
+            self.lose(node);
         }
-        let fields = self.faults.fields(node, "a step", &allowed);
+        step
+    }
+
+    /// The names that a step would bind if it were right are known, and their types are not.
+    fn lose(&mut self, node: &Node) {
+        for (key, value) in node.entries() {
+            match (key.text.as_str(), &value.kind) {
+                ("as" | "first", Kind::Text(name)) if !self.bound.contains_key(name.as_str()) => {
+                    self.lost.names.insert(Arc::from(name.as_str()));
+                }
+                (_, Kind::Map(_)) => self.lose(value),
+                (_, Kind::List(list)) => list.iter().for_each(|node| self.lose(node)),
+                _ => {}
+            }
+        }
+    }
+
+    fn step_or_fault(&mut self, node: &Node, role: Role) -> Option<Step> {
+        let fields = self.faults.fields(node, &STEP);
         if !fields.is_map {
             return None;
         }
         let mut forms: Vec<&str> = FORMS
             .iter()
-            .copied()
+            .map(|form| form.name)
             .filter(|key| fields.get(key).is_some())
             .collect();
         // `count: 2` beside `unchanged:` is a number of looks, not a form.
@@ -168,7 +140,8 @@ impl Loader<'_> {
             forms.retain(|form| *form != "count");
         }
         let [form] = forms[..] else {
-            let hint = Some(format!("its form is one of: {}", FORMS.join(", ")));
+            let names: Vec<_> = FORMS.iter().map(|form| form.name).collect();
+            let hint = Some(format!("its form is one of: {}", names.join(", ")));
             let message = if forms.is_empty() {
                 "a step says what it looks for".to_owned()
             } else {
@@ -177,7 +150,7 @@ impl Loader<'_> {
             self.faults.hinted(node.at, message, hint);
             return None;
         };
-        self.keys_fit(&fields, form);
+        self.keys_fit(&fields, form, role);
         let inner = match form {
             "fact" => self.bind(&fields).map(Form::Fact),
             "all" => self.group(&fields, form, role).map(Form::All),
@@ -195,33 +168,43 @@ impl Loader<'_> {
             Some(Form::Series(series)) => Some(series.bind.fact),
             _ => None,
         };
+        let inner = inner?;
         let says = fields
             .get("says")
             .and_then(|node| self.template_with(node, "says", it));
         Some(Step {
-            form: inner?,
+            form: inner,
             within_s,
             after_s,
             says,
             line: node.at.line,
+            column: node.at.column,
         })
     }
 
-    /// Keys that mean something for one form only.
-    fn keys_fit(&mut self, fields: &Fields<'_>, form: &str) {
-        let series = TRENDS.iter().any(|(name, _)| *name == form);
-        let wrong: &[&str] = match form {
-            "fact" => &["spanning", "at_least", "count"],
-            "all" | "any" => &["as", "on", "where", "spanning", "at_least", "count", "says"],
-            "absent" => &["on", "where", "spanning", "at_least", "count"],
-            _ => &["as", "on", "where"],
-        };
-        for key in wrong {
-            if let Some(node) = fields.get(key) {
-                let hint = series.then(|| format!("write it within `{form}: {{ … }}`"));
-                let message = format!("`{key}` does not belong beside `{form}`");
-                self.faults.hinted(node.at, message, hint);
-            }
+    /// Keys that mean something for another form only.
+    fn keys_fit(&mut self, fields: &Fields<'_>, form: &str, role: Role) {
+        let beside = FORMS.iter().find(|known| known.name == form);
+        let beside = beside.map_or(&[][..], |known| known.beside);
+        let run = TRENDS.iter().any(|(name, ..)| *name == form);
+        for name in STEP.names() {
+            let fits = name == form
+                || beside.contains(&name)
+                || (role == Role::Guard && matches!(name, "anytime" | "after"));
+            let Some((key, _)) = fields.entry(name).filter(|_| !fits) else {
+                continue;
+            };
+            let hint = match name {
+                "as" | "on" | "where" if run => format!("write it within `{form}: {{ … }}`"),
+                "at_least" => "how many looks a run has is `count`".to_owned(),
+                "count" if form == "fact" => {
+                    "several of a fact: `count: { fact: … }, at_least: N`".to_owned()
+                }
+                "anytime" => "it belongs into `unless`, `until` and `when`".to_owned(),
+                _ => format!("beside `{form}` may stand: {}", beside.join(", ")),
+            };
+            let message = format!("`{name}` does not belong beside `{form}`");
+            self.faults.hinted(key.at, message, Some(hint));
         }
     }
 
@@ -287,7 +270,7 @@ impl Loader<'_> {
     }
 
     fn bind(&mut self, fields: &Fields<'_>) -> Option<Bind> {
-        let node = fields.need("fact", "a step", &mut self.faults)?;
+        let node = fields.get("fact")?;
         let fact_name = self.faults.text(node, "fact")?;
         let fact = fact_type(fact_name);
         if fact.is_none() {
@@ -297,7 +280,7 @@ impl Loader<'_> {
                     let names: Vec<_> = CATALOGUE.iter().map(|ty| ty.name).collect();
                     format!("facts: {}", names.join(", "))
                 },
-                |near| format!("did you mean `{near}`?"),
+                meant,
             );
             let message = format!("there is no fact `{fact_name}`");
             self.faults.hinted(node.at, message, Some(hint));
@@ -325,6 +308,7 @@ impl Loader<'_> {
         match &node.kind {
             Kind::List(list) => list.iter().flat_map(|node| self.joins(node)).collect(),
             Kind::Map(entries) => {
+                self.faults.twice(entries);
                 let mut joins = Vec::new();
                 for (key, value) in entries {
                     let word = Node {
@@ -360,12 +344,10 @@ impl Loader<'_> {
     fn absent(&mut self, fields: &Fields<'_>) -> Option<Absent> {
         let node = fields.get("absent")?;
         let name = self.name(fields, "as");
-        let subject =
-            self.faults
-                .fields(node, "absent", &["process", "pid", "path", "port", "gpu"]);
+        let subject = self.faults.fields(node, &ABSENT);
         let mut found = SUBJECTS
             .iter()
-            .filter_map(|(key, kind)| subject.get(key).map(|node| (*kind, node)));
+            .filter_map(|(key, kind, _)| subject.get(key).map(|node| (*kind, node)));
         let (Some((subject, value)), None) = (found.next(), found.next()) else {
             if subject.is_map {
                 let hint = "{ process: … }, { pid: … }, { path: … }, { port: … } or { gpu: … }";
@@ -402,16 +384,14 @@ impl Loader<'_> {
     }
 
     fn series(&mut self, fields: &Fields<'_>, form: &str) -> Option<Series> {
-        let (_, trend) = TRENDS.iter().find(|(name, _)| *name == form)?;
+        let (_, trend, _) = TRENDS.iter().find(|(name, ..)| *name == form)?;
         let node = fields.get(form)?;
-        let what = format!("`{form}`");
-        let inner = self.faults.fields(
-            node,
-            &what,
-            &[
-                "as", "first", "fact", "on", "where", "field", "distinct", "noise",
-            ],
-        );
+        let map = if *trend == Trend::Count {
+            &SERIES_COUNT
+        } else {
+            &SERIES
+        };
+        let inner = self.faults.fields(node, map);
         if !inner.is_map {
             return None;
         }
@@ -420,28 +400,14 @@ impl Loader<'_> {
         let bind = bind?;
         self.declare(first.as_ref(), bind.fact, &inner);
         let numbers = matches!(trend, Trend::Rising | Trend::NotRising);
-        let field = match (trend, inner.get("field")) {
-            (Trend::Count, None) => None,
-            (Trend::Count, Some(node)) => {
-                let hint = Some("distinct values of a field: `distinct: FIELD`".to_owned());
-                self.faults
-                    .hinted(node.at, "`count` compares no field", hint);
-                return None;
-            }
-            (_, Some(node)) => Some(self.field(node, bind.fact, numbers)?),
-            (_, None) => {
-                self.faults.add(inner.at, format!("{what} needs `field`"));
-                return None;
-            }
+        let field = match inner.get("field") {
+            Some(node) if *trend != Trend::Count => Some(self.field(node, bind.fact, numbers)?),
+            None if *trend != Trend::Count => return None,
+            _ => None,
         };
         let distinct = match inner.get("distinct") {
             Some(node) if *trend == Trend::Count => Some(self.field(node, bind.fact, false)?),
-            Some(node) => {
-                self.faults
-                    .add(node.at, format!("`distinct` does not belong to {what}"));
-                None
-            }
-            None => None,
+            _ => None,
         };
         let noise = inner.get("noise");
         let noise = noise.and_then(|node| self.faults.number(node, "noise"));
@@ -487,7 +453,8 @@ impl Loader<'_> {
         let name = self.faults.text(node, "field")?;
         let Some(field) = fact.field(name) else {
             let known = fact.fields.iter().map(|field| field.name);
-            let hint = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+            let hint = nearest(name, known).map_or_else(|| fields_of(fact), meant);
+            let hint = Some(hint);
             let message = format!("a `{}` has no field `{name}`", fact.name);
             self.faults.hinted(node.at, message, hint);
             return None;
@@ -499,6 +466,11 @@ impl Loader<'_> {
         }
         Some(field.name)
     }
+}
+
+fn fields_of(fact: &FactType) -> String {
+    let names: Vec<_> = fact.fields.iter().map(|field| field.name).collect();
+    format!("its fields: {}", names.join(", "))
 }
 
 /// Differences that mean nothing, by a field's unit.

@@ -76,7 +76,46 @@ fn faults_have_their_place_and_a_hint() {
             "version: one",
             "2:10: version is a whole number, this is a text",
         ),
-        ("version: 1", "version: 1\nversion: 2", "3:1: "),
+        (
+            "version: 1",
+            "version: 1\nversion: 2",
+            "3:1: `version` is written twice, first on line 2 | keep one",
+        ),
+        (
+            "two: rarely",
+            "one: rarely",
+            "20:117: `one` is written twice, first on line 20",
+        ),
+        (
+            "\"K.full\"",
+            "\"(((K.full\"",
+            "9:36: 3 brackets are never closed, this one first | add `)))`",
+        ),
+        (
+            "\"K.full\"",
+            "\"K.full && \\\"a\\\" == K.patern\"",
+            "9:57: a `kill` has no field `patern` | did you mean `pattern`?",
+        ),
+        (
+            "\"K.full\"",
+            "'re(K.pattern, ''x'') && K.ful'",
+            "9:62: a `kill` has no field `ful`",
+        ),
+        (
+            "K.full",
+            "E.silent && K.full",
+            "9:36: nothing named `E` is bound before this",
+        ),
+        (
+            "E.code == 255",
+            "E.code == '255'",
+            "14:16: a whole number cannot be compared with a text",
+        ),
+        (
+            "on: [command]\n",
+            "on: [command]\n      at_least: 2\n",
+            "13:7: `at_least` does not belong beside `fact`",
+        ),
         ("kind: made.up", "kind: made", "3:7: `made` is no kind"),
         (
             "fact: kill",
@@ -86,12 +125,12 @@ fn faults_have_their_place_and_a_hint() {
         (
             "K.full",
             "K.ful",
-            "9:37: a `kill` has no field `ful` | did you mean `full`?",
+            "9:38: a `kill` has no field `ful` | did you mean `full`?",
         ),
         (
             "&& E.silent",
             "&& E.silnt",
-            "15:17: a `exit` has no field `silnt` | did you mean `silent`?",
+            "15:16: a `exit` has no field `silnt` | did you mean `silent`?",
         ),
         (
             "{{K.host}}",
@@ -118,18 +157,18 @@ fn faults_have_their_place_and_a_hint() {
         (
             "two: rarely",
             "tow: rarely",
-            "observation `gone` speaks of `tow`, which is no hypothesis | did you mean `two`?",
+            "20:117: `tow` is no hypothesis of this playbook | did you mean `two`?",
         ),
         (
             "yields: [gone]",
             "yields: [gon]",
-            "probe `ps` yields `gon`, which is neither",
+            "22:76: `gon` is neither an observation nor a step | did you mean `gone`?",
         ),
         ("prior: .4", "prior: 4", "a prior lies between 0 and 1"),
         (
             "id: two",
             "id: one",
-            "two of the hypotheses are called `one`",
+            "18:11: two of the hypotheses are called `one` | the other stands on line 17",
         ),
         (
             "expect: fires",
@@ -163,6 +202,41 @@ fn one_reading_gives_every_fault() {
     assert_eq!(said.len(), 2, "{said:#?}");
 }
 
+/// What follows from a fault is none: one slip, one message.
+#[test]
+fn a_slip_is_said_once() {
+    for (from, to) in [
+        ("severity: high", "severty: high"),
+        ("as: K, fact: kill", "as: K, fact: kil"),
+        ("as: K, fact: kill", "sa: K, fact: kill"),
+        ("where: \"K.full\"", "where: \"K.ful\""),
+        ("when:\n", "whn:\n"),
+        ("  steps:\n", "  step:\n"),
+        ("fact: process_look", "fact: process_lok"),
+        (
+            "{ id: two, title: Two, prior: .4 }",
+            "{ id: two, title: Two, prior: 4 }",
+        ),
+        (
+            "{ id: two, title: Two, prior: .4 }",
+            "{ id: two, titel: Two, prior: .4 }",
+        ),
+        ("says: gone, ", ""),
+        (
+            "when: { fact: process_look",
+            "when: { as: P, fact: process_look, were: 'true'",
+        ),
+        ("id: a-book", "ids: a-book"),
+        ("K.full\" }", "K.full\", within: soon }"),
+    ] {
+        let said = said(from, to);
+        assert_eq!(said.len(), 1, "{to}: {said:#?}");
+    }
+    let without = GOOD.replacen("when:\n  steps:\n", "steps:\n", 1);
+    let faults = load("a.yaml", &without).unwrap_err();
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+}
+
 #[test]
 fn forms_are_told_apart() {
     for (step, wanted) in [
@@ -181,7 +255,10 @@ fn forms_are_told_apart() {
             "`on` does not belong beside `absent`",
         ),
         ("{ count: { fact: exit } }", "`count` needs `at_least`"),
-        ("{ unchanged: { fact: exit } }", "`unchanged` needs `field`"),
+        (
+            "{ unchanged: { fact: exit } }",
+            "a run of looks needs `field`",
+        ),
         (
             "{ rising: { fact: log_look, field: digest } }",
             "`digest` is a text, no number",

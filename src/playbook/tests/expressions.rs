@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::super::check::compile;
 use super::super::eval::{Env, show};
-use super::super::expr::Names;
+use super::super::expr::{Lost, Names};
 use super::super::template;
 use super::{Made, bindings};
 use crate::fact::{self, fact_type};
@@ -36,6 +36,7 @@ fn value(text: &str) -> String {
         .map(|(name, ty)| (Arc::from(name), fact_type(ty).unwrap()))
         .collect();
     let names = Names {
+        lost: &Lost::default(),
         it: fact_type("exit"),
         own: None,
         bound: &types,
@@ -147,16 +148,40 @@ fn wrong_expressions_say_where_and_what() {
     for (text, wanted) in [
         (
             "it.cod == 1",
-            "2: a `exit` has no field `cod` | did you mean `code`?",
+            "3: a `exit` has no field `cod` | did you mean `code`?",
         ),
         (
             "K.full && X.code == 1",
             "10: nothing named `X` is bound before this",
         ),
         ("K.hits_own_shell", ""),
+        ("it.code == 1\n && it.cod == 1", "20: a `exit` has no field"),
+        (
+            "it.code == 1 &&  it . cod == 1",
+            "22: a `exit` has no field",
+        ),
+        ("'ü' == it.cod", "11: a `exit` has no field"),
+        (
+            "(((it.code == 1)",
+            "0: 2 brackets are never closed, this one first | add `))`",
+        ),
+        ("it.code == 1)", "12: this `)` closes nothing"),
+        (
+            "it.code in [1, 2)",
+            "16: `)` does not close the `[` before it | write `]` here",
+        ),
+        ("K.pattern == 'x", "13: this ' is never closed"),
+        (
+            "K.full && contain(K.pattern, 'x')",
+            "10: there is no function `contain`",
+        ),
+        (
+            "K.full && K.pattern.contain('x')",
+            "20: there is no function `contain`",
+        ),
         (
             "K.full && K.hits_own_shell",
-            "11: true or false is wanted here, this is yes, no or unknown | compare it",
+            "10: true or false is wanted here, this is yes, no or unknown | compare it",
         ),
         (
             "K.hits_own_shell == 'maybe'",
@@ -221,6 +246,7 @@ fn filled(text: &str, quote: bool) -> String {
     .map(|(name, ty)| (Arc::from(name), fact_type(ty).unwrap()))
     .collect();
     let names = Names {
+        lost: &Lost::default(),
         it: None,
         own: None,
         bound: &types,
