@@ -12,6 +12,7 @@ pub mod ingest;
 mod parallel;
 pub mod rebuild;
 pub mod view;
+pub mod missing;
 pub mod judge;
 pub mod postmortem;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::capture::home::Home;
-use crate::cmd::paint::size;
 use crate::cmd::verbs::{say, say_json};
+use crate::diagnosis::words::size;
 use crate::projection::ingest;
 use crate::report::CommandError;
 use crate::store::Store;

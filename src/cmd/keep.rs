@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cmd::desk::Desk;
-use crate::cmd::paint::size;
 use crate::cmd::verbs::{say, say_json};
+use crate::diagnosis::words::size;
 use crate::index::{self, Index};
 use crate::projection;
 use crate::report::CommandError;

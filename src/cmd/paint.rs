@@ -129,32 +129,9 @@ pub fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(have)))
 }
 
-/// A size in binary units with a space: `512 B`, `1.1 GiB`.
-pub fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{bytes} B")
-    } else {
-        format!("{value:.1} {}", units[unit])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_binary() {
-        assert_eq!(size(0), "0 B");
-        assert_eq!(size(1_181_116_006), "1.1 GiB");
-    }
 
     #[test]
     fn without_colour_nothing_is_added() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cmd::paint::{Paint, exit_mark, exit_style, size};
-use crate::diagnosis::words::{shorten, tame};
+use crate::cmd::paint::{Paint, exit_mark, exit_style};
+use crate::diagnosis::words::{shorten, size, tame};
 use crate::event::Stream;
 use crate::fact::value::Value as FieldValue;
 use crate::fact::{Fact, Observed};

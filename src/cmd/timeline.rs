@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::cmd::paint::{Paint, exit_mark, exit_style, pad, size};
+use crate::cmd::paint::{Paint, exit_mark, exit_style, pad};
 use crate::cmd::why::Header;
-use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle, tame};
+use crate::diagnosis::words::{finding_mark, finding_state, shorten_middle, size, tame};
 use crate::diagnosis::{Diagnosis, Finding};
 use crate::event::Exit;
 use crate::fact::Fact;
 use crate::projection::SessionView;
+use crate::projection::missing::{Missing, missing};
 use crate::time::{Micros, human_duration};
 use crate::timeline::Command;
 
@@ -117,6 +118,7 @@ pub fn heading(view: &SessionView) -> Header {
             .zip(view.commands.last())
             .map(|(first, last)| (first.at, last.ended())),
         relative: view.relative_time,
+        missing: missing(view).iter().map(Missing::says).collect(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::diagnosis::{Diagnosis, Severity, Status};
 use crate::event::Stream;
 use crate::id::SessionId;
 use crate::probe::{self, Look};
+use crate::projection::missing::missing;
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
 use crate::store::{self, Page};
@@ -249,7 +250,9 @@ async fn why_verb(desk: &Desk, args: &crate::cli::Why) -> Outcome {
         .await?;
     let diagnosis = desk.diagnose(&view).await?;
     if args.json {
-        say_json(&serde_json::to_value(&diagnosis)?);
+        let mut answer = serde_json::to_value(&diagnosis)?;
+        answer["missing"] = serde_json::to_value(missing(&view))?;
+        say_json(&answer);
     } else {
         let paint = Paint::of_stdout(args.utc);
         say(&why::render(&diagnosis, &listing::heading(&view), paint));

@@ -27,6 +27,8 @@ pub struct Header {
     pub span: Option<(Micros, Micros)>,
     /// Its times are relative: the recording did not say when it was.
     pub relative: bool,
+    /// What is not on record, a sentence each.
+    pub missing: Vec<String>,
 }
 
 impl Header {
@@ -51,6 +53,8 @@ const OTHER_LINES: usize = 3;
 const TRIGGER_LINES: usize = 4;
 /// What nobody looked at.
 const UNCHECKED_LINES: usize = 6;
+/// What is not on record.
+const MISSING_LINES: usize = 4;
 
 /// Writes a diagnosis for people.
 pub fn render(diagnosis: &Diagnosis, header: &Header, paint: Paint) -> String {
@@ -108,7 +112,32 @@ pub fn render(diagnosis: &Diagnosis, header: &Header, paint: Paint) -> String {
     }
     shown.extend(diagnosis.next.iter().map(|next| next.line.as_str()));
     unchecked(&mut page, &diagnosis.postconditions, &shown, paint);
+    not_on_record(&mut page, &header.missing, paint);
     page.text()
+}
+
+/// What nobody can be told, since it was not recorded.
+fn not_on_record(page: &mut Page, missing: &[String], paint: Paint) {
+    if missing.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line("Not on record");
+    for says in missing.iter().take(MISSING_LINES) {
+        for (at, text) in wrapped(&tame(says), paint.width.saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
+            page.line(&format!("  {} {text}", if at == 0 { "–" } else { " " }));
+        }
+    }
+    if let Some(more) = missing
+        .len()
+        .checked_sub(MISSING_LINES)
+        .filter(|more| *more > 0)
+    {
+        page.line(&format!("  – and {} more", counted(more, "command")));
+    }
 }
 
 /// `GLM-5 bring-up · 9 commands on gpu01 · 11:02–11:06`

@@ -161,6 +161,23 @@ pub fn shorten_middle(text: &str, width: usize) -> String {
     format!("{head}…{end}")
 }
 
+/// A size in binary units with a space: `512 B`, `1.1 GiB`.
+pub fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,5 +200,11 @@ mod tests {
         assert_eq!(shorten_middle("abcdefghijkl", 7), "abcd…kl");
         assert_eq!(shorten("one\n  two\tthree", 80), "one two three");
         assert_eq!(shorten("one two three", 8), "one two…");
+    }
+
+    #[test]
+    fn sizes_are_binary() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1_181_116_006), "1.1 GiB");
     }
 }

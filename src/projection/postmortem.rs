@@ -6,6 +6,7 @@ use crate::diagnosis::words::{belief, one_line, shorten};
 use crate::diagnosis::{Diagnosis, Evidence, Finding, Status, kinds};
 use crate::event::Exit;
 use crate::projection::SessionView;
+use crate::projection::missing::missing;
 use crate::time::{Micros, human_duration};
 use crate::timeline::{Command, Met};
 
@@ -21,6 +22,7 @@ pub fn draft(view: &SessionView, diagnosis: &Diagnosis) -> String {
     causes(&mut out, diagnosis);
     timeline(&mut out, view, diagnosis);
     open_ends(&mut out, diagnosis);
+    not_on_record(&mut out, view);
     notes(&mut out, view);
     let _ = writeln!(
         out,
@@ -213,6 +215,19 @@ fn said(command: &Command, diagnosis: &Diagnosis) -> String {
         String::new()
     } else {
         format!("— {}", says.join("; "))
+    }
+}
+
+/// What the draft cannot speak of.
+fn not_on_record(out: &mut String, view: &SessionView) {
+    let missing = missing(view);
+    if missing.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## Not on record\n");
+    for one in missing {
+        // Our own words: nothing in them was recorded.
+        let _ = writeln!(out, "- {}.", one.says());
     }
 }
 

@@ -5,7 +5,8 @@ use crate::fact::value::Value;
 use crate::fact::{Fact, Observed, fact_type};
 use crate::time::{Micros, human_duration};
 
-use super::words::{shorten, size};
+use super::words::shorten;
+use crate::diagnosis::words::size;
 
 /// A fact, ready for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use super::ansi::{self, line_starts};
 use super::chips::{Chip, chip};
 use super::data::{Output, Recorded};
 use super::markup::Markup;
-use super::words::{count, counted, size};
+use super::words::{count, counted};
+use crate::diagnosis::words::size;
 
 /// How much of an output is shown.
 #[derive(Debug, Clone, Copy)]

@@ -82,22 +82,6 @@ pub fn took(seconds: Option<f64>) -> String {
     }
 }
 
-/// A size in binary units.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS.get(unit).copied().unwrap_or("B"))
-}
-
 /// A count with thin spaces between its thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -296,8 +280,6 @@ mod tests {
 
     #[test]
     fn sizes_and_counts_read_well() {
-        assert_eq!(size(0), "0 B");
-        assert_eq!(size(1_181_116_006), "1.1 GiB");
         assert_eq!(count(100_000), "100\u{202f}000");
         assert_eq!(counted(1, "command"), "1 command");
     }

@@ -693,3 +693,27 @@ fn what_goes_into_a_pipe_is_plain() {
         );
     }
 }
+
+#[test]
+fn what_is_not_on_record_is_said_beside_the_diagnosis() {
+    let bench = Bench::new();
+    let path = bench.file("case.yaml");
+    let case = "steps:\n- {at: 0, command: uptime, exit: 0}\n- {at: 1, command: ls /data}\n";
+    std::fs::write(&path, case).unwrap();
+    let session = bench.import(&path);
+    let text = bench.say(&["why", &session]);
+    assert!(
+        text.contains("Not on record\n  – nobody saw how #2 ended\n"),
+        "{text}"
+    );
+    let missing = &bench.json(&["why", &session, "--json"])["missing"];
+    assert_eq!(missing[0]["number"], 2);
+    assert_eq!(missing[0]["line"], "ls /data");
+    assert_eq!(missing[0]["end"], true);
+    assert_eq!(missing[1], serde_json::Value::Null);
+    let text = bench.say(&["postmortem", &session]);
+    assert!(
+        text.contains("## Not on record\n\n- nobody saw how #2 ended.\n"),
+        "{text}"
+    );
+}

@@ -108,6 +108,7 @@ fn header() -> Header {
             Micros::parse("2026-11-30T11:06:40Z").unwrap(),
         )),
         relative: false,
+        missing: Vec::new(),
     }
 }
 
@@ -258,6 +259,20 @@ fn good_news_and_no_news_are_said() {
         text.contains("Nothing wrong was seen in 9 commands."),
         "{text}"
     );
+}
+
+#[test]
+fn what_is_not_on_record_is_said() {
+    let header = Header {
+        missing: vec!["nobody saw how #4 ended".to_owned(); 6],
+        ..header()
+    };
+    let text = render(&diagnosis(Vec::new()), &header, plain(80));
+    assert!(
+        text.contains("Not on record\n  – nobody saw how #4 ended\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("  – and 2 commands more\n"), "{text}");
 }
 
 #[test]
