@@ -33,7 +33,7 @@ pub(super) fn subject(kind: SubjectKind, value: &Val<'_>) -> Option<Subject> {
 }
 
 /// `[s]glang` means `sglang`: a bracket around one letter is there to miss the looker itself.
-fn unbracketed(pattern: &str) -> String {
+pub(super) fn unbracketed(pattern: &str) -> String {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some(open) = rest.find('[') {

@@ -360,43 +360,43 @@ impl<'a, 't> Search<'a, 't> {
         flow
     }
 
-    /// Entries of the right type that may match, in order.
+    /// Entries of the right type that may match, in order: the shortest list that holds them all.
     fn candidates(&self, bind: &Bind, state: &State<'_>) -> &'a [usize] {
-        let mut within = Within::Session;
-        let latest = state
-            .hits
-            .last()
-            .and_then(|hit| self.timeline.entries.get(hit.entry));
-        if let Some(entry) = latest {
-            for join in &bind.on {
-                match (join.kind, &join.to) {
-                    (JoinKind::Command, None) => {
-                        within = Within::Command(entry.command);
-                        break;
-                    }
-                    (JoinKind::Launch, None) => {
-                        if let Some(launch) =
-                            launch_of(self.timeline, state.hits.last().map_or(0, |hit| hit.entry))
-                        {
-                            // The launch's own fact may not carry its number: it is looked for on
-                            // its host.
-                            within = match bind.fact.name {
-                                "launch" => Within::Host(&entry.host),
-                                _ => Within::Launch(launch),
-                            };
-                            break;
-                        }
-                        within = Within::Host(&entry.host);
-                    }
-                    (JoinKind::Session | JoinKind::Port, _) | (_, Some(_)) => {}
-                    _ => within = Within::Host(&entry.host),
-                }
-            }
-        }
-        let all = self.index.entries(bind.fact, within);
+        let default = self.window.default_join.filter(|_| bind.on.is_empty());
+        let joins = bind.on.iter().filter(|join| join.to.is_none());
+        let all = joins
+            .map(|join| join.kind)
+            .chain(default)
+            .map(|kind| {
+                self.index
+                    .entries(bind.fact, self.within(kind, bind, state))
+            })
+            .min_by_key(|list| list.len())
+            .unwrap_or_else(|| self.index.entries(bind.fact, Within::Session));
         let from = all.partition_point(|at| *at < self.window.from);
         let to = all.partition_point(|at| *at < self.window.to);
         all.get(from..to).unwrap_or_default()
+    }
+
+    /// Where the entries lie that share an identity with the latest entry matched that has one.
+    fn within(&self, kind: JoinKind, bind: &Bind, state: &State<'_>) -> Within<'t> {
+        let mut before = state.hits.iter().rev().map(|hit| hit.entry);
+        let Some((at, entry)) = before
+            .find(|at| has(self.timeline, kind, *at))
+            .and_then(|at| Some((at, self.timeline.entries.get(at)?)))
+        else {
+            return Within::Session;
+        };
+        match kind {
+            // A request to a host and port is made from anywhere.
+            JoinKind::Session | JoinKind::Port => Within::Session,
+            JoinKind::Command => Within::Command(entry.command),
+            // The launch's own fact may not carry its number: it is looked for on its host.
+            JoinKind::Launch if bind.fact.name != "launch" => {
+                launch_of(self.timeline, at).map_or(Within::Host(&entry.host), Within::Launch)
+            }
+            _ => Within::Host(&entry.host),
+        }
     }
 
     /// Order, time and patience: whether an entry may be the next one.

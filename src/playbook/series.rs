@@ -85,15 +85,19 @@ fn run_ending(series: &Series, timeline: &Timeline, before: &[usize], last: usiz
         let run = Run { first, last };
         (looks >= series.count && long_enough(series, timeline, run)).then_some(run)
     };
+    // Looks know their time by the end of their commands, and commands overlap: the first look need
+    // not be the earliest.
+    let longest = |run: &[usize]| {
+        let starts = run.iter().copied().chain([last]).enumerate();
+        let mut runs = starts.map(|(at, first)| fits(first, run.len() + 1 - at));
+        runs.find_map(|run| run)
+    };
     match series.trend {
-        Trend::Count => {
-            let first = before.first().copied().unwrap_or(last);
-            fits(first, before.len() + 1)
-        }
+        Trend::Count => longest(before),
         Trend::Unchanged => {
             let same = |at: &&usize| alike(series, &value(series, timeline, **at), &newest);
-            let run: Vec<usize> = before.iter().rev().take_while(same).copied().collect();
-            fits(run.last().copied().unwrap_or(last), run.len() + 1)
+            let run = before.iter().rev().take_while(same).count();
+            longest(before.get(before.len() - run..).unwrap_or_default())
         }
         Trend::Changed => {
             let previous = *before.last()?;

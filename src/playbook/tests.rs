@@ -1,9 +1,12 @@
 //! Hand-made timelines, and what playbooks find in them.
 
+mod differential;
 mod errors;
 mod expressions;
 mod operators;
+mod oracle;
 mod properties;
+mod random;
 mod schema;
 mod shipped;
 
