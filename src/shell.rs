@@ -15,11 +15,13 @@ mod grammar;
 mod guard;
 mod hops;
 mod invoke;
+mod loops;
 mod path;
 mod pattern;
 pub mod quote;
 pub mod safety;
 pub mod tree;
+pub mod warnings;
 
 use serde::{Deserialize, Serialize};
 
@@ -226,6 +228,9 @@ pub struct Invocation {
     pub background: bool,
     /// Whether it runs.
     pub condition: Condition,
+    /// Its exit status is asked for by an `if`, `while` or `until`: failing is an answer there.
+    #[serde(default)]
+    pub asked: bool,
     /// Its place in a pipeline, when it is in one.
     pub pipe: Option<PipePlace>,
     /// Its standard output ends in a pipe, a word or a place apart, not where output is recorded.
@@ -302,6 +307,10 @@ pub struct Launch {
     pub script_resolved: Option<String>,
     /// The port its words name (`--port 8000`, `:8000`, `-p 8000`).
     pub port: Option<u16>,
+    /// What its command line is found by (`pgrep -f`): the script, the module, the program and its
+    /// verb; for a unit or a container its name.
+    #[serde(default)]
+    pub pattern: Option<String>,
     /// Its output is held in a buffer because it goes to a file: yes for python without `-u`,
     /// `PYTHONUNBUFFERED` or `stdbuf`; no for programs known not to; unknown otherwise.
     pub buffered: Tri,
@@ -369,6 +378,21 @@ pub struct EarlyExpansion {
     /// `double_quotes` (`ssh h "… $X …"`), `unquoted` (`ssh h echo $X`), `heredoc` (unquoted
     /// delimiter) or `lost_quotes` (`ssh h bash -c "echo Hello"`; no names then).
     pub how: String,
+    /// Those of `names` that belong to the inner side: its text sets them itself
+    /// (`port=80; … $port`), or each shell has its own (`$!`, `$?`, the fields of an awk program).
+    #[serde(default)]
+    pub meant_inside: Vec<String>,
+}
+
+/// A command that reads what something else around it reads as well, and so takes it away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputTaken {
+    /// The invocation that takes it (`ssh` without `-n`, `ffmpeg`).
+    pub invocation: usize,
+    /// Whose input it is: the `read` of a loop, or the hop whose shell reads its script there.
+    pub from: usize,
+    /// What is lost: `list` (the turns of a loop that follow) or `script` (the lines that follow).
+    pub what: String,
 }
 
 /// Something a parser could not read.
@@ -399,6 +423,9 @@ pub struct Tree {
     pub looks: Vec<SelfMatch>,
     /// Variables and quotes lost on the way.
     pub early: Vec<EarlyExpansion>,
+    /// Input that a command takes away from what is around it.
+    #[serde(default)]
+    pub input_taken: Vec<InputTaken>,
     /// What could not be read.
     pub complaints: Vec<Complaint>,
 }

@@ -130,7 +130,12 @@ impl Probe for NvidiaSmi {
                     } else {
                         Some(line)
                     };
-                    row.map_or(Fit::No, |row| csv_fit(row, nth, fields, *header))
+                    // The first GPU again is the next look, unless this one goes round by itself.
+                    let again = nth > usize::from(*header)
+                        && !repeats(ctx.invocation)
+                        && row.is_some_and(|row| first_gpu(row, fields));
+                    row.filter(|_| !again)
+                        .map_or(Fit::No, |row| csv_fit(row, nth, fields, *header))
                 }
                 Form::Dmon | Form::Pmon => {
                     if line.starts_with("# ") {
@@ -213,6 +218,22 @@ fn is_header(line: &str, fields: &[String]) -> bool {
 fn same_family(one: &str, other: &str) -> bool {
     let last = |name: &str| name.rsplit('.').next().unwrap_or("").to_owned();
     one.starts_with("clocks_") && other.starts_with("clocks_") && last(one) == last(other)
+}
+
+/// `nvidia-smi -l 5`: it prints all rows again and again.
+fn repeats(invocation: &Invocation) -> bool {
+    invocation.args().iter().any(|word| {
+        let name = word.text.split('=').next().unwrap_or("");
+        matches!(name, "--loop" | "--loop-ms") || name.starts_with("-l")
+    })
+}
+
+/// The row of the GPU with index 0.
+fn first_gpu(row: &str, fields: &[String]) -> bool {
+    cells(row)
+        .iter()
+        .zip(fields)
+        .any(|(cell, field)| field_name(field) == "index" && *cell == "0")
 }
 
 fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -> Fit {

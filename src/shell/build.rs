@@ -52,6 +52,8 @@ pub(super) struct Field {
     pub quoted: bool,
     /// A quoted part held a blank: joined with others by ssh it falls apart.
     pub quoted_blank: bool,
+    /// An unquoted variable whose name says that it holds options (`$SSH_OPTS`).
+    pub options: bool,
 }
 
 impl Field {
@@ -62,6 +64,7 @@ impl Field {
             literal: true,
             quoted: false,
             quoted_blank: false,
+            options: false,
         }
     }
 }
@@ -131,6 +134,15 @@ pub(super) enum Stdin {
     Text(Rc<str>),
 }
 
+/// A standard input that something else reads too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Feed {
+    /// The `read` of a loop, or the hop whose shell reads its script.
+    pub from: usize,
+    /// It is a script.
+    pub script: bool,
+}
+
 /// What surrounds a command while it is read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ctx {
@@ -142,6 +154,10 @@ pub(super) struct Ctx {
     pub pipe: Option<PipePlace>,
     pub substituted: bool,
     pub more_follows: bool,
+    /// An `if`, `while` or `until` asks for its exit status.
+    pub asked: bool,
+    /// What else reads the same standard input.
+    pub feed: Option<Feed>,
     /// Inside a group, loop, branch or substitution: a shell waits for it.
     pub compound: bool,
     /// A background subshell waits for it and keeps the shell's own output open.
@@ -171,6 +187,8 @@ pub(super) struct Note {
     pub unbuffered: bool,
     pub keeper: bool,
     pub compound: bool,
+    /// What else reads its standard input.
+    pub feed: Option<Feed>,
     /// It takes the place of its shell.
     pub replaces_shell: Tri,
     /// Without a working directory it runs in this home.
@@ -325,6 +343,14 @@ impl Builder {
 /// The text holds an expansion that cannot be known.
 pub(super) fn has_hole(text: &str) -> bool {
     text.contains(HOLE_OPEN)
+}
+
+/// The text is one expansion that cannot be known, and nothing else.
+pub(super) fn is_one_hole(text: &str) -> bool {
+    let text = text.trim();
+    marks(text)
+        .next()
+        .is_some_and(|(from, to, _)| from == 0 && to == text.len())
 }
 
 /// The marks of a text: from, to, number.

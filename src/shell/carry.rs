@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use super::build::{Builder, Ctx, Field, MAX_HOPS, MAX_VALUE_BYTES, State, Stdin, Var};
+use super::build::{
+    Builder, Ctx, Feed, Field, MAX_HOPS, MAX_VALUE_BYTES, State, Stdin, Var, is_one_hole,
+};
 use super::expand::ShellName;
 use super::grammar::{Walker, read};
 use super::hops::{self, Branch, Cwd, Hop, Load};
@@ -17,9 +19,12 @@ impl Walker<'_> {
             Stdin::Text(text) => Some(text.clone()),
             _ => None,
         };
-        let Some(hop) = hops::find(&simple.fields, fed.is_some()) else {
+        let Some(mut hop) = hops::find(&simple.fields, fed.is_some()) else {
             return;
         };
+        if hop.kind == HopKind::Container {
+            self.engine_host(&mut hop, simple, ctx, state);
+        }
         if ctx.hops >= MAX_HOPS {
             self.b.complain(
                 0,
@@ -42,6 +47,7 @@ impl Walker<'_> {
                 hop: index,
                 names: Vec::new(),
                 how,
+                meant_inside: Vec::new(),
             });
         }
         for (number, branch) in hop.branches.iter().enumerate() {
@@ -55,6 +61,32 @@ impl Walker<'_> {
                 expanded_text(self.b, index, ctx.shell, text);
             }
             self.branch(index, simple, &hop, branch, fed.as_deref(), ctx, state);
+        }
+    }
+
+    /// `DOCKER_HOST=ssh://h docker exec …`: the engine is on another machine.
+    fn engine_host(&self, hop: &mut Hop, simple: &Simple, ctx: &Ctx, state: &State) {
+        let own = simple.assignments.iter().rev();
+        let own = own.map(|(name, field)| (name.as_str(), field.text.as_str()));
+        let handed = ctx.env.iter().rev();
+        let handed = handed.map(|(name, word)| (name.as_str(), word.text.as_str()));
+        let kept = state.vars.get("DOCKER_HOST").filter(|var| var.exported);
+        let kept = kept.and_then(|var| var.value.as_deref());
+        let url = own
+            .chain(handed)
+            .find(|(name, _)| *name == "DOCKER_HOST")
+            .map(|(_, value)| value)
+            .or(kept);
+        let engine = simple.fields.first().is_some_and(|program| {
+            ["docker", "podman", "docker-compose"].contains(&program.text.as_str())
+        });
+        if let Some(host) = url
+            .filter(|_| engine)
+            .and_then(hops::container::engine_host)
+        {
+            for branch in &mut hop.branches {
+                branch.host = branch.host.take().or_else(|| Some(host.clone()));
+            }
         }
     }
 
@@ -97,6 +129,18 @@ impl Walker<'_> {
             (false, Load::Script { .. }) => Stdin::Open,
             _ => simple.stdin.clone(),
         };
+        let own_input = simple
+            .redirects
+            .iter()
+            .any(|carried| carried.redirect.fd == 0);
+        let feed = match &branch.load {
+            Load::Script { .. } => Some(Feed {
+                from: index,
+                script: true,
+            }),
+            _ if hop.stdin_lost || own_input || !local => None,
+            _ => ctx.feed,
+        };
         let inner = Ctx {
             shell: ctx.shell,
             parent: Some(index),
@@ -110,6 +154,8 @@ impl Walker<'_> {
             pipe: if wrapper { ctx.pipe } else { None },
             substituted: ctx.substituted,
             more_follows: wrapper && ctx.more_follows,
+            asked: ctx.asked,
+            feed,
             compound: wrapper && ctx.compound,
             keeper: wrapper && ctx.keeper,
             piped_out: ctx.piped_out,
@@ -301,13 +347,37 @@ impl Walker<'_> {
         env
     }
 
+    /// What a here-document feeds is read by another shell: it goes through a hop, into a file or
+    /// down a pipe.
+    fn read_elsewhere(&self, index: usize, simple: &Simple) -> bool {
+        let Some(invocation) = self.b.tree.invocations.get(index) else {
+            return false;
+        };
+        let to_file = simple.redirects.iter().any(|carried| {
+            matches!(
+                carried.redirect.to,
+                RedirectTo::Truncate { .. } | RedirectTo::Append { .. }
+            )
+        });
+        let piped = invocation
+            .pipe
+            .is_some_and(|pipe| pipe.stage + 1 < pipe.stages);
+        to_file
+            || piped
+            || invocation.program() == "tee"
+            || hops::find(&simple.fields, true).is_some()
+    }
+
     /// Variables that a here-document's writer may have meant for its reader.
     fn expanded_heredoc(&mut self, index: usize, simple: &Simple, ctx: &Ctx) {
         let holds = simple.redirects.iter().any(|carried| {
             carried.redirect.fd == 0
                 && matches!(carried.redirect.to, RedirectTo::Text { literal: false, .. })
         });
-        if holds && let Stdin::Text(text) = &simple.stdin {
+        if holds
+            && self.read_elsewhere(index, simple)
+            && let Stdin::Text(text) = &simple.stdin
+        {
             let names = expanded_names(self.b, ctx.shell, text);
             if !names.is_empty() {
                 let how = "heredoc".to_owned();
@@ -315,6 +385,7 @@ impl Walker<'_> {
                     hop: index,
                     names,
                     how,
+                    meant_inside: Vec::new(),
                 });
             }
         }
@@ -323,13 +394,22 @@ impl Walker<'_> {
 
 /// Notes the variables of a text that the shell before it expanded.
 fn expanded_text(b: &mut Builder, hop: usize, shell: usize, text: &str) {
+    if is_one_hole(text) {
+        // The whole text comes from a variable or a command: that is what it is for.
+        return;
+    }
     let quoted = b
         .holes_in(text)
         .any(|hole| hole.shell == shell && hole.quoted && !hole.assigned);
     let names = expanded_names(b, shell, text);
     if !names.is_empty() {
         let how = if quoted { "double_quotes" } else { "unquoted" }.to_owned();
-        b.tree.early.push(EarlyExpansion { hop, names, how });
+        b.tree.early.push(EarlyExpansion {
+            hop,
+            names,
+            how,
+            meant_inside: Vec::new(),
+        });
     }
 }
 

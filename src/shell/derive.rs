@@ -3,10 +3,13 @@
 use super::build::{Builder, Note};
 use super::{Invocation, RedirectTo, Tri, Word, path};
 
+mod inside;
 mod kills;
 mod launches;
 mod own;
 mod programs;
+pub(super) mod services;
+mod taken;
 mod writes;
 
 /// Fills in what follows from the invocations.
@@ -18,6 +21,10 @@ pub(super) fn derive(b: &mut Builder) {
     b.tree.writes = writes;
     b.tree.kills = kills;
     b.tree.looks = looks;
+    b.tree.input_taken = taken::taken(b);
+    let mut early = std::mem::take(&mut b.tree.early);
+    inside::mark(b, &mut early);
+    b.tree.early = early;
 }
 
 /// A path of an invocation, made independent of its working directory where that is known.

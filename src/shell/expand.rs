@@ -275,6 +275,12 @@ impl Walker<'_> {
             sources,
         });
         field.literal = false;
+        let named = name.to_ascii_lowercase();
+        field.options = !quoted
+            && field.text.is_empty()
+            && ["opt", "args", "flags"]
+                .iter()
+                .any(|word| named.contains(word));
         field.text.push_str(&mark);
     }
 
@@ -291,6 +297,7 @@ impl Walker<'_> {
             substituted: ctx.substituted || becomes_words,
             background: false,
             condition: ctx.condition,
+            asked: false,
             pipe: None,
             more_follows: false,
             compound: true,

@@ -179,6 +179,7 @@ impl Walker<'_> {
                 } else {
                     background_stdin(ctx)
                 },
+                feed: ctx.feed.filter(|_| ctx.shell == 0),
                 ..ctx.clone()
             };
             self.command(stmt, &inner, &mut state.clone())
@@ -284,6 +285,7 @@ impl Walker<'_> {
                     stderr_too,
                 }),
                 piped_out: ctx.piped_out || stage + 1 < count,
+                feed: ctx.feed.filter(|_| stage == 0),
                 stdin,
                 ..ctx.clone()
             };
@@ -340,19 +342,23 @@ impl Walker<'_> {
         if !redirects.is_empty() {
             Rc::make_mut(&mut enclosing).extend(redirects.iter().cloned());
         }
+        let own_input = redirects.iter().any(|carried| carried.redirect.fd == 0);
         let inner = Ctx {
             compound: true,
             enclosing,
+            feed: ctx.feed.filter(|_| !own_input),
             stdin,
             ..ctx.clone()
         };
         let repeated = Ctx {
             condition: Condition::Loop,
             more_follows: true,
+            asked: false,
             ..inner.clone()
         };
         let branch = Ctx {
             condition: Condition::Branch,
+            asked: false,
             ..inner.clone()
         };
         match compound {
@@ -361,6 +367,7 @@ impl Walker<'_> {
             CompoundCommand::If(c) => {
                 let asked = Ctx {
                     more_follows: true,
+                    asked: true,
                     ..inner.clone()
                 };
                 self.sequence(&c.condition, &asked, state);
@@ -368,6 +375,7 @@ impl Walker<'_> {
                 for (condition, body) in &c.elif_branches {
                     let asked = Ctx {
                         more_follows: true,
+                        asked: true,
                         ..branch.clone()
                     };
                     self.sequence(condition, &asked, state);
@@ -382,24 +390,26 @@ impl Walker<'_> {
                 let names = c.targets.iter().filter_map(|target| target.name.as_ref());
                 let names: Vec<_> = names.map(|name| name.as_str()).collect();
                 let words = c.words.as_deref().unwrap_or_default();
-                self.each(&names, words, &c.body, &repeated, state)
+                self.each(&names, words, &c.body, (&repeated, &inner), state)
             }
-            CompoundCommand::Foreach(c) => {
-                self.each(&[c.variable.as_str()], &c.words, &c.body, &repeated, state)
-            }
-            CompoundCommand::Select(c) => {
-                self.each(&[c.variable.as_str()], &c.words, &c.body, &repeated, state)
-            }
+            CompoundCommand::Foreach(c) => self.each(
+                &[c.variable.as_str()],
+                &c.words,
+                &c.body,
+                (&repeated, &inner),
+                state,
+            ),
+            CompoundCommand::Select(c) => self.each(
+                &[c.variable.as_str()],
+                &c.words,
+                &c.body,
+                (&repeated, &repeated),
+                state,
+            ),
             CompoundCommand::Repeat(c) => self.sequence(&c.body, &repeated, state),
             CompoundCommand::ArithmeticFor(c) => self.sequence(&c.body, &repeated, state),
-            CompoundCommand::While(c) => {
-                self.sequence(&c.condition, &repeated, state);
-                self.sequence(&c.body, &repeated, state)
-            }
-            CompoundCommand::Until(c) => {
-                self.sequence(&c.condition, &repeated, state);
-                self.sequence(&c.body, &repeated, state)
-            }
+            CompoundCommand::While(c) => self.while_loop(&c.condition, &c.body, &repeated, state),
+            CompoundCommand::Until(c) => self.while_loop(&c.condition, &c.body, &repeated, state),
             CompoundCommand::Case(c) => {
                 self.fields(&c.word, ctx, state);
                 let mut outcome = None;
@@ -450,41 +460,6 @@ impl Walker<'_> {
                 self.sequence(&c.always_body, &inner, state)
             }
         }
-    }
-
-    /// A loop over words.
-    fn each(
-        &mut self,
-        names: &[&str],
-        words: &[shuck_ast::Word],
-        body: &StmtSeq,
-        ctx: &Ctx,
-        state: &mut State,
-    ) -> Option<Outcome> {
-        let from = self.b.tree.invocations.len();
-        let mut sources = None;
-        for word in words {
-            let before = Ctx {
-                condition: Condition::Always,
-                ..ctx.clone()
-            };
-            let fields = self.fields(word, &before, state);
-            let held = fields.iter().flat_map(|field| self.b.holes_in(&field.text));
-            sources = sources.or(held.filter_map(|hole| hole.sources).next());
-        }
-        let to = self.b.tree.invocations.len();
-        let sources = if to > from { Some((from, to)) } else { sources };
-        for name in names {
-            state.set(
-                name,
-                Var {
-                    value: None,
-                    exported: false,
-                    sources,
-                },
-            );
-        }
-        self.sequence(body, ctx, state)
     }
 
     /// `[[ … ]]` and `(( … ))`.

@@ -121,7 +121,12 @@ pub(super) fn find(fields: &[Field], fed: bool) -> Option<Hop> {
     match program {
         "ssh" | "autossh" | "slogin" | "mosh" => remote::ssh(fields, fed),
         "gcloud" => remote::gcloud(fields),
-        "pdsh" | "clush" => remote::many(fields),
+        "tsh" | "vagrant" | "multipass" | "limactl" | "minikube" => {
+            remote::machines(program, fields)
+        }
+        "pdsh" | "clush" => remote::many(program, fields),
+        "ansible" => remote::ansible(fields),
+        "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "horovodrun" => remote::mpi(fields),
         "parallel" => remote::parallel(fields),
         "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" => {
             container::docker(fields)
@@ -133,7 +138,9 @@ pub(super) fn find(fields: &[Field], fed: bool) -> Option<Hop> {
         "screen" => detached::screen(fields),
         "systemd-run" => detached::systemd_run(fields),
         "at" | "batch" => detached::at(fields, fed),
-        "srun" => detached::srun(fields),
+        "srun" | "salloc" => detached::srun(fields),
+        "daemonize" | "daemon" | "start-stop-daemon" => detached::daemon(program, fields),
+        "ray" => detached::ray(fields),
         "sbatch" => detached::sbatch(fields),
         _ => local::find(program, fields, fed),
     }
@@ -161,6 +168,10 @@ impl Options {
             if text == "--" {
                 out.rest += 1;
                 break;
+            }
+            if field.options {
+                out.rest += 1;
+                continue;
             }
             if text == "-" || !text.starts_with('-') {
                 break;

@@ -118,6 +118,11 @@ impl Walker<'_> {
             .iter()
             .flat_map(|field| self.b.holes_in(&field.text));
         let sources: Vec<_> = held.filter_map(|hole| hole.sources).take(16).collect();
+        let own_input = simple
+            .redirects
+            .iter()
+            .any(|carried| carried.redirect.fd == 0);
+        let feed = ctx.feed.filter(|_| !own_input);
         let place = (*ctx.place).clone();
         let note = Note {
             stdin: simple.stdin.clone(),
@@ -127,6 +132,7 @@ impl Walker<'_> {
             unbuffered,
             keeper: ctx.keeper,
             compound: ctx.compound,
+            feed,
             replaces_shell: simple.replaces_shell,
             home: state.home.clone(),
             ..Note::default()
@@ -144,6 +150,7 @@ impl Walker<'_> {
             own_redirects,
             background: ctx.background,
             condition: ctx.condition,
+            asked: ctx.asked,
             pipe,
             piped_out: ctx.piped_out || ctx.away,
             away: ctx.away,

@@ -93,6 +93,9 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         .iter()
         .map(|word| word.text.as_str())
         .collect();
+    if by_own_path(invocation) {
+        return ChangesState;
+    }
     let has = |names: &[&str]| invocation.has_option(names);
     let first = || {
         args.iter()
@@ -251,6 +254,27 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         "watch" | "time" => ReadOnly,
         _ => ChangesState,
     }
+}
+
+/// Called by a path that is not one of the system's: whatever its name, it is somebody's own.
+pub(super) fn by_own_path(invocation: &Invocation) -> bool {
+    const SYSTEM: [&str; 10] = [
+        "/bin",
+        "/sbin",
+        "/usr/bin",
+        "/usr/sbin",
+        "/usr/local/bin",
+        "/usr/local/sbin",
+        "/usr/local/cuda/bin",
+        "/opt/rocm/bin",
+        "/opt/homebrew/bin",
+        "/run/current-system/sw/bin",
+    ];
+    invocation
+        .words
+        .first()
+        .and_then(|word| word.text.rsplit_once('/'))
+        .is_some_and(|(folder, _)| !SYSTEM.contains(&folder))
 }
 
 fn read_only_if(looks: bool, otherwise: Safety) -> Safety {

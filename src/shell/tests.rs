@@ -8,6 +8,8 @@ use super::safety::safety;
 use super::tree::Sink;
 use super::{Condition, HopKind, Invocation, Tree, Tri, parse};
 
+pub(super) mod lines;
+
 fn last_leaf(tree: &Tree) -> &Invocation {
     tree.leaves().last().expect("a leaf")
 }
@@ -133,7 +135,8 @@ fn hops_lead_to_the_innermost_invocation() {
         ("uv run --with x python y.py", "-", "python y.py"),
         ("H=gpu1; ssh $H df", "gpu1", "df"),
         ("S='ssh -p 22 root@h'; $S df", "root@h", "df"),
-        ("for h in a b; do ssh $h df; done", "$h", "df"),
+        ("for h in a b; do ssh $h df; done", "b", "df"),
+        ("for h in $(cat l); do ssh $h df; done", "$h", "df"),
         ("export H=x; bash -c 'ssh $H ls'", "x", "ls"),
     ];
     for (line, at, leaf) in rows {

@@ -91,7 +91,12 @@ pub(super) fn facts(command: &Command) -> Vec<OfLine> {
         let text = text.map(|shell| shell.text.clone()).unwrap_or_default();
         out.push(OfLine {
             fact: fact::EarlyExpansion {
-                harmful: harmful(&text, &early.names, command),
+                // What the inner side sets itself was never meant to be expanded on this one.
+                harmful: if early.meant_inside.is_empty() {
+                    harmful(&text, &early.names, command)
+                } else {
+                    Tri::Yes
+                },
                 names: early.names.clone(),
                 how: early.how.clone(),
                 text,

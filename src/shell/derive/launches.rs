@@ -1,9 +1,9 @@
 //! What was started to stay.
 
 use super::programs::{self, is_python};
-use super::{either, resolved, resolved_target};
+use super::{either, resolved, resolved_target, services};
 use crate::shell::build::{Builder, Stdin};
-use crate::shell::safety::{Safety, invocation_safety};
+use crate::shell::safety::{Safety, by_own_path, invocation_safety};
 use crate::shell::tree::Sink;
 use crate::shell::{FileWrite, HopKind, Invocation, Launch, Tri, Word};
 
@@ -121,12 +121,11 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
             published = programs::published(hop).or(published);
         }
     }
-    let alone = programs::daemonizes(invocation);
-    let service = programs::starts_service(invocation);
+    let alone = services::daemonizes(invocation);
+    let service = services::service(invocation).is_some();
     let made_to_stay = stay.background || stay.nohup || stay.apart || stay.away || alone || service;
-    let minor = programs::is_errand(invocation.program())
-        || !service && invocation_safety(invocation) <= Safety::HeavyRead;
-    if !made_to_stay || minor {
+    let minor = is_minor(invocation);
+    if !made_to_stay || minor || !service && is_filter(b, invocation) {
         return None;
     }
     let disowned = stay.background
@@ -147,6 +146,7 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
             .and_then(|script| resolved(invocation, note, script)),
         script,
         port: published.or_else(|| programs::port(invocation)),
+        pattern: programs::pattern(invocation),
         buffered: Tri::Unknown,
         detached: stay.background && (stay.nohup || stay.apart || disowned)
             || stay.away
@@ -163,6 +163,24 @@ fn launch(b: &Builder, invocation: &Invocation) -> Option<Launch> {
     };
     launch.buffered = buffered(invocation, unbuffered, &launch, &stay);
     Some(launch)
+}
+
+/// It prepares, waits, clears away or looks, and is never the launch.
+fn is_minor(invocation: &Invocation) -> bool {
+    let service = services::service(invocation).is_some();
+    programs::is_errand(invocation.program()) && !by_own_path(invocation)
+        || !service && invocation_safety(invocation) <= Safety::HeavyRead
+}
+
+/// A later stage of a pipeline only handles what the launch in front of it prints.
+fn is_filter(b: &Builder, invocation: &Invocation) -> bool {
+    let before = |other: &Invocation| {
+        let places = invocation.pipe.zip(other.pipe);
+        places.is_some_and(|(own, at)| at.pipeline == own.pipeline && at.stage < own.stage)
+    };
+    let mut stages = b.tree.invocations.iter();
+    invocation.pipe.is_some_and(|pipe| pipe.stage > 0)
+        && stages.any(|other| other.hop.is_none() && before(other) && !is_minor(other))
 }
 
 /// A file that output goes to, if it is one that can be read again.
@@ -206,6 +224,10 @@ fn log(
         "--error-logfile",
         "--logpath",
     ]);
+    let named = named.or_else(|| match invocation.program() {
+        "pg_ctl" => invocation.option_value(&["-l", "--log"]),
+        _ => None,
+    });
     if let Some(path) = named.filter(|path| *path != "-") {
         launch.log = Some(path.to_owned());
         launch.log_append = true;
@@ -220,14 +242,12 @@ fn log(
 
 /// `server | tee log &`: the log of a pipeline is what a later stage writes.
 fn further_stage(b: &Builder, invocation: &Invocation) -> Option<(String, bool)> {
-    let pipe = invocation.pipe?;
     let later = b.tree.invocations.iter().filter(|other| {
-        other
-            .pipe
-            .is_some_and(|at| at.pipeline == pipe.pipeline && at.stage > pipe.stage)
+        let places = invocation.pipe.zip(other.pipe);
+        places.is_some_and(|(own, at)| at.pipeline == own.pipeline && at.stage > own.stage)
     });
-    for stage in later {
-        if stage.program() == "tee" {
+    for stage in piped_to(b, invocation).chain(later) {
+        if matches!(stage.program(), "tee" | "sponge") {
             let path = stage
                 .args()
                 .iter()
@@ -276,11 +296,13 @@ fn holds_channel(b: &Builder, invocation: &Invocation, stay: &Stay, apart: bool)
         return Tri::No;
     }
     let chain = b.tree.hop_chain(invocation.index);
+    // A hop that itself is not in the background ends with its script, whatever that left behind.
     let inner = chain.iter().rev().map_while(|hop| {
         b.tree
             .invocations
             .get(*hop)
             .filter(|hop| hop.hop != Some(HopKind::Ssh))
+            .filter(|hop| hop.background || !invocation.background)
     });
     let mut holds = Tri::No;
     for process in std::iter::once(invocation).chain(inner) {
@@ -290,7 +312,16 @@ fn holds_channel(b: &Builder, invocation: &Invocation, stay: &Stay, apart: bool)
         let open = |fd: u32| match process.sink(fd) {
             Sink::Inherited(1) => !process.piped_out,
             Sink::Inherited(_) => true,
-            Sink::File { path, .. } => path.text.starts_with("/dev/std"),
+            // `> >(tee log)`: what reads it holds the channel in its place.
+            Sink::File { path, .. } => {
+                path.text.starts_with("/dev/std")
+                    || path.text.starts_with(">(")
+                        && piped_to(b, process).any(|one| {
+                            [1, 2]
+                                .iter()
+                                .any(|fd| matches!(one.sink(*fd), Sink::Inherited(_)))
+                        })
+            }
             Sink::Text | Sink::Closed => false,
         };
         let note = b.notes.get(process.index);
@@ -300,6 +331,20 @@ fn holds_channel(b: &Builder, invocation: &Invocation, stay: &Stay, apart: bool)
         holds = either(holds, (open(1) || open(2) || kept || piped).into());
     }
     holds
+}
+
+/// The commands of an invocation's `>(…)`.
+fn piped_to<'a>(
+    b: &'a Builder,
+    invocation: &Invocation,
+) -> impl Iterator<Item = &'a Invocation> + use<'a> {
+    let range = b
+        .notes
+        .get(invocation.index)
+        .and_then(|note| note.substitutions);
+    let (from, to) = range.unwrap_or((0, 0));
+    let inside = b.tree.invocations.get(from..to).unwrap_or_default().iter();
+    inside.filter(|one| !one.substituted)
 }
 
 fn pipe_leads_out(b: &Builder, invocation: &Invocation) -> bool {

@@ -61,6 +61,15 @@ pub(super) fn script(invocation: &Invocation) -> Option<&Word> {
     let first = invocation.words.first()?;
     let program = invocation.program();
     let args = invocation.args();
+    let spawns = |word: &Word| {
+        let text = word.text.as_str();
+        text.starts_with("torch.distributed.") || text.starts_with("accelerate.commands.")
+    };
+    if is_python(program) && args.first().is_some_and(|word| word.text == "-m") {
+        let named = args.get(1).filter(|word| spawns(word))?;
+        let mut rest = args.iter().skip_while(|word| !std::ptr::eq(*word, named));
+        return rest.find(|word| word.text.ends_with(".py"));
+    }
     if program == "java" {
         let jar = args.iter().position(|word| word.text == "-jar")?;
         return args.get(jar + 1);
@@ -120,9 +129,85 @@ pub(super) fn script(invocation: &Invocation) -> Option<&Word> {
     None
 }
 
+/// What the command line of a launch is found by.
+pub(super) fn pattern(invocation: &Invocation) -> Option<String> {
+    let base = |text: &str| {
+        text.trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or(text)
+            .to_owned()
+    };
+    let args = invocation.args();
+    let program = invocation.program();
+    if let Some(name) = super::services::service(invocation) {
+        return name.map(base);
+    }
+    if let Some(script) = script(invocation) {
+        return Some(base(&script.text));
+    }
+    // What runs afterwards goes by another name.
+    match program {
+        "pg_ctl" | "pg_ctlcluster" => return Some("postgres".to_owned()),
+        "ray" => return Some("raylet".to_owned()),
+        "catalina.sh" | "startup.sh" => return Some("org.apache.catalina".to_owned()),
+        "pm2" | "forever" => {
+            let mut plain = args
+                .iter()
+                .filter(|word| !word.text.starts_with('-'))
+                .skip(1);
+            return plain.next().map(|word| base(&word.text));
+        }
+        _ => {}
+    }
+    if is_python(program) || matches!(program, "torchrun" | "accelerate" | "deepspeed") {
+        let module = args
+            .iter()
+            .position(|word| matches!(&*word.text, "-m" | "--module"))?;
+        return args.get(module + 1).map(|word| word.text.clone());
+    }
+    if interpreter(program).is_some() || program.is_empty() {
+        return None;
+    }
+    if program.starts_with('-') {
+        // Arguments of an image: its container's name is what it is found by.
+        return invocation.place.container.clone();
+    }
+    let verb = args.first().filter(|word| {
+        word.literal && word.text.len() < 24 && word.text.chars().all(|c| c.is_ascii_lowercase())
+    });
+    let verb = verb.filter(|_| {
+        matches!(
+            program,
+            "vllm"
+                | "ollama"
+                | "ray"
+                | "celery"
+                | "jupyter"
+                | "mlflow"
+                | "consul"
+                | "vault"
+                | "etcd"
+                | "minio"
+                | "litellm"
+                | "streamlit"
+                | "airflow"
+                | "dask"
+        )
+    });
+    Some(match verb {
+        Some(verb) => format!("{program} {}", verb.text),
+        None => program.to_owned(),
+    })
+}
+
 /// The port that an invocation's words name.
 pub(super) fn port(invocation: &Invocation) -> Option<u16> {
-    const NAMED: [&str; 10] = [
+    const NAMED: [&str; 14] = [
+        "--listen",
+        "--http",
+        "--serve-port",
+        "--rest-port",
         "--port",
         "-port",
         "--http-port",
@@ -135,7 +220,10 @@ pub(super) fn port(invocation: &Invocation) -> Option<u16> {
         "--api-port",
     ];
     let args = invocation.args();
-    let named = invocation.option_value(&NAMED).or_else(|| {
+    let named = invocation
+        .option_value(&NAMED)
+        .map(|value| value.rsplit(':').next().unwrap_or(value));
+    let named = named.or_else(|| {
         args.iter()
             .rev()
             .find_map(|word| word.text.strip_prefix("-Dserver.port="))
@@ -177,7 +265,9 @@ pub(super) fn port(invocation: &Invocation) -> Option<u16> {
     };
     let trailing = || {
         let serves = args.iter().any(|word| {
-            word.text.contains("http.server") || word.text.contains("SimpleHTTPServer")
+            word.text.contains("http.server")
+                || word.text.contains("SimpleHTTPServer")
+                || word.text == "runserver"
         });
         let last = args.last().filter(|_| serves)?;
         number(&last.text).or_else(|| {
@@ -186,12 +276,17 @@ pub(super) fn port(invocation: &Invocation) -> Option<u16> {
         })
     };
     let environment = || {
-        let set = invocation
+        let set = invocation.assignments.iter().rev().find(|(name, _)| {
+            name == "PORT" || name.ends_with("_PORT") && !name.starts_with("MASTER")
+        });
+        let host = invocation
             .assignments
             .iter()
             .rev()
-            .find(|(name, _)| name == "PORT");
+            .find(|(name, _)| name == "OLLAMA_HOST");
+        let address = host.and_then(|(_, word)| word.text.rsplit_once(':'));
         set.and_then(|(_, word)| number(&word.text))
+            .or_else(|| address.and_then(|(_, port)| number(port)))
     };
     letter
         .or_else(address)
@@ -218,68 +313,6 @@ fn number_in(text: &str) -> Option<u16> {
         [port] => number(port),
         [.., outer, _] => number(outer),
         [] => None,
-    }
-}
-
-/// Options that make a server put itself into the background.
-pub(super) fn daemonizes(invocation: &Invocation) -> bool {
-    match invocation.program() {
-        "gunicorn" => invocation.has_option(&["-D", "--daemon"]),
-        "uwsgi" => {
-            invocation.has_option(&["-d"]) || invocation.option_value(&["--daemonize"]).is_some()
-        }
-        "redis-server" | "valkey-server" => invocation
-            .option_value(&["--daemonize"])
-            .is_some_and(|value| value == "yes"),
-        "celery" => invocation
-            .args()
-            .iter()
-            .any(|word| word.text == "multi" || word.text == "--detach"),
-        "nginx" => !invocation.args().iter().any(|word| {
-            matches!(&*word.text, "-s" | "-t" | "-T" | "-v" | "-V")
-                || word.text.contains("daemon off")
-        }),
-        "mongod" => invocation.has_option(&["--fork"]),
-        "memcached" | "haproxy" | "mosquitto" | "dnsmasq" => invocation.has_option(&["-d", "-D"]),
-        "pg_ctl" | "pg_ctlcluster" | "apachectl" | "catalina.sh" | "pm2" => invocation
-            .args()
-            .iter()
-            .any(|word| matches!(&*word.text, "start" | "restart")),
-        "start-stop-daemon" => invocation.has_option(&["-S", "--start"]),
-        "daemonize" | "daemon" => true,
-        "ollama" | "vllm" => false,
-        _ => false,
-    }
-}
-
-/// Something that keeps services is asked to start one: `docker run -d`, `systemctl restart`.
-pub(super) fn starts_service(invocation: &Invocation) -> bool {
-    let args: Vec<&str> = invocation
-        .args()
-        .iter()
-        .map(|word| word.text.as_str())
-        .filter(|text| !text.starts_with('-'))
-        .collect();
-    let detached = || invocation.has_option(&["-d", "--detach"]);
-    match (invocation.program(), args.as_slice()) {
-        ("docker" | "podman" | "nerdctl", ["start" | "restart", _, ..]) => true,
-        ("docker" | "podman" | "nerdctl", ["run", ..] | ["container", "run", ..]) => detached(),
-        ("docker" | "podman" | "nerdctl", ["compose", rest @ ..]) | ("docker-compose", rest) => {
-            match rest {
-                [.., "up"] | ["up", ..] => detached(),
-                ["start" | "restart", ..] => true,
-                _ => false,
-            }
-        }
-        ("systemctl" | "supervisorctl" | "sv" | "rc-service", rest) => rest.iter().any(|word| {
-            matches!(
-                *word,
-                "start" | "restart" | "try-restart" | "reload-or-restart" | "up"
-            )
-        }),
-        ("service", [_, "start" | "restart", ..]) => true,
-        ("sbatch", _) => script(invocation).is_some(),
-        _ => false,
     }
 }
 

@@ -64,6 +64,15 @@ fn into(given: Into<'_>) -> Option<Hop> {
     Some(hop)
 }
 
+/// The machine of an engine by its address: `ssh://u@h`, `tcp://h:2375`.
+pub(in crate::shell) fn engine_host(url: &str) -> Option<String> {
+    let rest = url
+        .strip_prefix("ssh://")
+        .or_else(|| url.strip_prefix("tcp://"))?;
+    let host = super::remote::split_destination(&format!("ssh://{rest}")).1;
+    (!host.is_empty()).then_some(host)
+}
+
 pub(super) fn docker(fields: &[Field]) -> Option<Hop> {
     let global = [
         "--host",
@@ -74,10 +83,7 @@ pub(super) fn docker(fields: &[Field]) -> Option<Hop> {
         "--connection",
     ];
     let front = Options::scan(fields, 1, "Hclnf", &global);
-    let engine = front
-        .value(&["-H", "--host"])
-        .and_then(|url| url.strip_prefix("ssh://"));
-    let host = engine.map(|text| super::remote::split_destination(&format!("ssh://{text}")).1);
+    let host = front.value(&["-H", "--host"]).and_then(engine_host);
     let mut at = front.rest;
     let composed = fields.first()?.text.ends_with("-compose");
     let mut verb = fields.get(at)?.text.as_str();
@@ -175,7 +181,11 @@ pub(super) fn kubectl(fields: &[Field]) -> Option<Hop> {
     if fields.get(at)?.text == "kubectl" {
         at = Options::scan(fields, at + 1, short, &long).rest;
     }
-    if !matches!(fields.get(at)?.text.as_str(), "exec" | "rsh") {
+    let verb = fields.get(at)?.text.as_str();
+    if matches!(verb, "run" | "debug") {
+        return apart(verb, fields, at + 1);
+    }
+    if !matches!(verb, "exec" | "rsh") {
         return None;
     }
     let options = Options::scan(fields, at + 1, short, &long);
@@ -194,6 +204,32 @@ pub(super) fn kubectl(fields: &[Field]) -> Option<Hop> {
         interactive,
     })?;
     hop.tty = flags.iter().any(|given| given.has(&["-t", "--tty"]));
+    Some(hop)
+}
+
+/// `kubectl run NAME --image=I -- cmd` and `kubectl debug node/N --image=I -- cmd`: a pod of its own.
+fn apart(verb: &str, fields: &[Field], from: usize) -> Option<Hop> {
+    let ends = fields.iter().position(|field| field.text == "--")?;
+    let name = fields
+        .get(from..ends)?
+        .iter()
+        .find(|field| !field.text.starts_with('-'))?;
+    let words = fields.get(ends + 1..).unwrap_or_default().to_vec();
+    let given = fields.get(from..ends)?;
+    let interactive = given.iter().any(|field| {
+        let letters = field.text.starts_with('-') && !field.text.starts_with("--");
+        letters && field.text.contains('i') || field.text == "--stdin"
+    });
+    let none = Options::default();
+    let mut hop = into(Into {
+        container: name.text.clone(),
+        host: None,
+        options: &none,
+        words,
+        interactive,
+    })?;
+    let attached = interactive || given.iter().any(|field| field.text == "--attach");
+    hop.away = verb == "run" && !attached;
     Some(hop)
 }
 
@@ -226,8 +262,11 @@ pub(super) fn other(program: &str, fields: &[Field]) -> Option<Hop> {
             if fields.get(1)?.text != "exec" {
                 return None;
             }
-            let options = Options::scan(fields, 2, "t", &["--env", "--cwd", "--user", "--project"]);
-            enter(&fields.get(options.rest)?.text, options.rest + 1)
+            let long = ["--env", "--cwd", "--user", "--group", "--project", "--mode"];
+            let options = Options::scan(fields, 2, "", &long);
+            // Options may stand behind the name; `--` opens the command.
+            let more = Options::scan(fields, options.rest + 1, "", &long);
+            enter(&fields.get(options.rest)?.text, more.rest)
         }
         "lxc-attach" => {
             let options = Options::scan(fields, 1, "nPvu", &["--name", "--lxcpath"]);

@@ -36,7 +36,25 @@ fn typed(text: String) -> Load {
     }
 }
 
+/// Several commands may stand in one line, parted by `\;`.
 pub(super) fn tmux(fields: &[Field]) -> Option<Hop> {
+    let (program, words) = fields.split_first()?;
+    let mut whole: Option<Hop> = None;
+    for command in words.split(|field| field.text == ";").take(32) {
+        let mut one = vec![program.clone()];
+        one.extend(command.iter().cloned());
+        let Some(hop) = tmux_command(&one) else {
+            continue;
+        };
+        match &mut whole {
+            Some(first) => first.branches.extend(hop.branches),
+            None => whole = Some(hop),
+        }
+    }
+    whole
+}
+
+fn tmux_command(fields: &[Field]) -> Option<Hop> {
     let front = Options::scan(fields, 1, "cfLST", &[]);
     let verb = fields.get(front.rest)?.text.as_str();
     let at = front.rest + 1;
@@ -154,6 +172,10 @@ pub(super) fn systemd_run(fields: &[Field]) -> Option<Hop> {
         hop.away = false;
         hop.stdin_lost = false;
     }
+    if options.has(&["-P", "--pipe", "-t", "--pty"]) {
+        hop.away = false;
+        hop.stdin_lost = false;
+    }
     hop.keeps_env = scope;
     if let Some(branch) = hop.branches.first_mut() {
         branch.user = options.value(&["--uid"]).map(str::to_owned);
@@ -207,6 +229,103 @@ pub(super) fn at(fields: &[Field], fed: bool) -> Option<Hop> {
     }
     let mut hop = away(Load::Script { argv: None });
     hop.stdin_lost = false;
+    Some(hop)
+}
+
+/// `daemonize -o log cmd`, `start-stop-daemon --start --exec cmd -- args`, `daemon -- cmd`.
+pub(super) fn daemon(program: &str, fields: &[Field]) -> Option<Hop> {
+    let (options, words) = match program {
+        "daemonize" => {
+            let options = Options::scan(fields, 1, "ceElopu", &[]);
+            let words = fields.get(options.rest..)?.to_vec();
+            (options, words)
+        }
+        "daemon" => {
+            let long = [
+                "--name",
+                "--user",
+                "--output",
+                "--stdout",
+                "--chdir",
+                "--pidfile",
+            ];
+            let options = Options::scan(fields, 1, "nuoODPF", &long);
+            let words = fields.get(options.rest..)?.to_vec();
+            (options, words)
+        }
+        _ => {
+            let long = [
+                "--exec",
+                "--startas",
+                "--pidfile",
+                "--name",
+                "--user",
+                "--chuid",
+                "--group",
+                "--chdir",
+                "--chroot",
+                "--nicelevel",
+                "--umask",
+                "--signal",
+                "--retry",
+                "--output",
+            ];
+            let options = Options::scan(fields, 1, "xapnucgdrNksRO", &long);
+            if !options.has(&["-S", "--start"]) {
+                return None;
+            }
+            let started = options.value(&["-a", "--startas", "-x", "--exec"])?;
+            let mut words = vec![Field::plain(started)];
+            words.extend(fields.get(options.rest..)?.iter().cloned());
+            (options, words)
+        }
+    };
+    if words.is_empty() {
+        return None;
+    }
+    let mut hop = away(Load::Words(words));
+    let log = options.value(&["-o", "-O", "--output", "--stdout"]);
+    let append = program == "daemonize" && options.has(&["-a"]);
+    hop.log = log.map(|path| (path.to_owned(), append));
+    let (user, dir) = match program {
+        "daemonize" => (options.value(&["-u"]), options.value(&["-c"]).or(Some("/"))),
+        "daemon" => (
+            options.value(&["-u", "--user"]),
+            options.value(&["-D", "--chdir"]).or(Some("/")),
+        ),
+        _ => (
+            options.value(&["-c", "--chuid"]),
+            options.value(&["-d", "--chdir"]),
+        ),
+    };
+    if let Some(branch) = hop.branches.first_mut() {
+        branch.user = user
+            .and_then(|user| user.split(':').next())
+            .map(str::to_owned);
+    }
+    if let Some(dir) = dir {
+        hop.cwd = Cwd::At(dir.to_owned());
+    }
+    Some(hop)
+}
+
+/// `ray job submit … -- cmd`: the cluster runs it.
+pub(super) fn ray(fields: &[Field]) -> Option<Hop> {
+    let verbs: Vec<&str> = fields
+        .iter()
+        .take(3)
+        .map(|field| field.text.as_str())
+        .collect();
+    if verbs != ["ray", "job", "submit"] {
+        return None;
+    }
+    let ends = fields.iter().position(|field| field.text == "--")?;
+    let words = fields.get(ends + 1..).filter(|words| !words.is_empty())?;
+    let mut hop = away(Load::Words(words.to_vec()));
+    // Without --no-wait its output comes here.
+    hop.away = fields.iter().any(|field| field.text == "--no-wait");
+    hop.cwd = Cwd::Unknown;
+    hop.keeps_env = false;
     Some(hop)
 }
 

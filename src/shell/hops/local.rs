@@ -2,6 +2,7 @@
 
 use crate::shell::HopKind;
 use crate::shell::build::Field;
+use crate::shell::crude;
 use crate::shell::expand::ShellName;
 
 use super::{Branch, Cwd, Hop, Load, Options, assignment, joined};
@@ -114,9 +115,39 @@ fn wrapper(program: &str, fields: &[Field]) -> Option<Hop> {
         }
         "sshpass" => simple(fields, "fdpP", &[]),
         "cgexec" => simple(fields, "g", &[]),
-        "setpriv" | "unshare" | "systemd-inhibit" | "firejail" | "chpst" | "ts-node-dev" => {
-            simple(fields, "ugnerdtS", &[])
+        "unshare" => simple(
+            fields,
+            "SGRw",
+            &["--setuid", "--setgid", "--root", "--wd", "--propagation"],
+        ),
+        "setpriv" => simple(
+            fields,
+            "",
+            &[
+                "--reuid",
+                "--regid",
+                "--groups",
+                "--inh-caps",
+                "--bounding-set",
+            ],
+        ),
+        "chpst" => simple(fields, "uUebnldmopfcr/", &[]),
+        "systemd-inhibit" | "firejail" => {
+            simple(fields, "", &["--what", "--who", "--why", "--mode"])
         }
+        "strace" | "ltrace" => simple(
+            fields,
+            "aeEIoOpPsSuUXbn",
+            &[
+                "--output",
+                "--attach",
+                "--trace",
+                "--string-limit",
+                "--user",
+            ],
+        ),
+        "valgrind" | "heaptrack" => simple(fields, "", &[]),
+        "nsys" | "ncu" | "perf" | "py-spy" | "gdb" | "cuda-gdb" => traced(program, fields),
         "linux64" | "setarch" => simple(fields, "", &[]),
         "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "pixi" => {
             if fields.get(1)?.text != "run" {
@@ -142,6 +173,45 @@ fn wrapper(program: &str, fields: &[Field]) -> Option<Hop> {
         }
         _ => None,
     }
+}
+
+/// Tools that watch a program they start: `nsys profile -o x cmd`, `perf record -- cmd`,
+/// `gdb --args cmd`. What they attach to by pid is no hop.
+fn traced(program: &str, fields: &[Field]) -> Option<Hop> {
+    let dashed = fields.iter().position(|field| field.text == "--");
+    if matches!(program, "gdb" | "cuda-gdb") {
+        let args = fields.iter().position(|field| field.text == "--args")?;
+        return Hop::wrapper(fields, args + 1);
+    }
+    if let Some(at) = dashed {
+        return Hop::wrapper(fields, at + 1);
+    }
+    let verb = fields.get(1)?.text.as_str();
+    let (from, short) = match (program, verb) {
+        ("nsys", "profile" | "launch") => (2, "cdefhlnopstwxyYG"),
+        ("perf", "record" | "stat") => (2, "ecFgoCtpuGrIDj"),
+        ("ncu", _) => (1, "okfcspnk"),
+        _ => return None,
+    };
+    let long: Vec<&str> = [
+        "--section",
+        "--set",
+        "--metrics",
+        "--launch-count",
+        "--launch-skip",
+        "--export",
+        "--trace",
+        "--output",
+        "--event",
+        "--kernel-name",
+        "--target-processes",
+    ]
+    .to_vec();
+    let options = Options::scan(fields, from, short, &long);
+    if options.has(&["-p", "--pid", "-a"]) {
+        return None;
+    }
+    Hop::wrapper(fields, options.rest)
 }
 
 fn simple(fields: &[Field], short: &str, long: &[&str]) -> Option<Hop> {
@@ -343,15 +413,27 @@ fn other_user(fields: &[Field], short: &str, names: &[&str]) -> Option<Hop> {
 
 fn env(fields: &[Field]) -> Option<Hop> {
     let long = ["--unset", "--chdir", "--split-string"];
-    let options = Options::scan(fields, 1, "uC", &long);
+    let options = Options::scan(fields, 1, "uCS", &long);
     let mut at = options.rest;
     let mut env = Vec::new();
     while let Some(pair) = fields.get(at).and_then(assignment) {
         env.push(pair);
         at += 1;
     }
-    let mut hop = Hop::wrapper(fields, at)?;
-    hop.keeps_env = !options.has(&["-i", "--ignore-environment"]);
+    let mut hop = match options.value(&["-S", "--split-string"]) {
+        Some(text) => {
+            let split = crude::commands(text).into_iter().next()?;
+            let mut words = split.fields;
+            while let Some(pair) = words.first().and_then(assignment) {
+                env.push(pair);
+                words.remove(0);
+            }
+            words.extend(fields.get(at..).unwrap_or_default().iter().cloned());
+            Hop::wrapper(&words, 0)?
+        }
+        None => Hop::wrapper(fields, at)?,
+    };
+    hop.keeps_env = !options.has(&["-i", "-", "--ignore-environment"]);
     hop.env = env;
     if let Some(dir) = options.value(&["-C", "--chdir"]) {
         hop.cwd = Cwd::At(dir.to_owned());
@@ -397,7 +479,10 @@ fn script(fields: &[Field]) -> Option<Hop> {
         "--timing",
         "--echo",
     ];
-    let options = Options::scan(fields, 1, "cOBITEmo", &long);
+    let mut options = Options::scan(fields, 1, "cOBITEmo", &long);
+    let at = options.rest;
+    let more = Options::scan(fields, at + 1, "cOBITEmo", &long);
+    options.given.extend(more.given);
     let script = options.value(&["-c", "--command"])?;
     let mut hop = text(
         script.to_owned(),
@@ -406,7 +491,7 @@ fn script(fields: &[Field]) -> Option<Hop> {
         false,
     )?;
     let named = options.value(&["-O", "-B", "--log-out", "--log-io"]);
-    let file = named.or_else(|| fields.get(options.rest).map(|field| field.text.as_str()));
+    let file = named.or_else(|| fields.get(at).map(|field| field.text.as_str()));
     let append = options.has(&["-a", "--append"]);
     hop.log = Some((file.unwrap_or("typescript").to_owned(), append));
     hop.tty = true;

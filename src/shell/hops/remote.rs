@@ -140,7 +140,8 @@ pub(super) fn ssh(fields: &[Field], fed: bool) -> Option<Hop> {
     hop.background = false;
     hop.cwd = Cwd::Home;
     hop.tty = target.tty;
-    hop.lost_quotes = words.len() > 1 && words.iter().any(|word| word.quoted_blank);
+    // In front it is a command line of its own, which is meant to be read again.
+    hop.lost_quotes = words.iter().skip(1).any(|word| word.quoted_blank);
     Some(hop)
 }
 
@@ -194,8 +195,9 @@ pub(super) fn gcloud(fields: &[Field]) -> Option<Hop> {
     Some(hop)
 }
 
-/// `pdsh -w h1,h2 cmd` and `clush -w h[1-3] cmd`: one branch a host.
-pub(super) fn many(fields: &[Field]) -> Option<Hop> {
+/// `pdsh -w h1,h2 cmd` and `clush -w h[1-3] cmd`: one branch a host. All of them, or a group,
+/// stays as it was named.
+pub(super) fn many(program: &str, fields: &[Field]) -> Option<Hop> {
     let long = [
         "--nodes",
         "--user",
@@ -204,17 +206,194 @@ pub(super) fn many(fields: &[Field]) -> Option<Hop> {
         "--fanout",
         "--options",
     ];
-    let options = Options::scan(fields, 1, "wxgXlufRtocO", &long);
-    let list = options.value(&["-w", "--nodes"])?;
+    let letters = if program == "pdsh" {
+        "wxgXlufRt"
+    } else {
+        "wxgXlfRtocO"
+    };
+    let options = Options::scan(fields, 1, letters, &long);
+    let group = || {
+        let named = options.value(&["-g", "--group"]);
+        named
+            .map(|name| format!("@{name}"))
+            .or_else(|| options.has(&["-a", "--all"]).then(|| "all".to_owned()))
+    };
+    let list = match options.value(&["-w", "--nodes"]) {
+        Some(list) => hosts(list),
+        None => vec![group()?],
+    };
     let text = joined(fields, options.rest);
     if text.is_empty() {
         return None;
     }
     let user = options.value(&["-l", "--user"]).map(str::to_owned);
-    spread(&hosts(list), user.as_deref(), &text)
+    spread(&list, user.as_deref(), &text)
 }
 
-/// `parallel [-S h1,h2] cmd ::: args`.
+/// `ansible PATTERN -m shell -a 'text'`: a pattern that is no list of names stays as written.
+pub(super) fn ansible(fields: &[Field]) -> Option<Hop> {
+    let long = [
+        "--inventory",
+        "--module-name",
+        "--args",
+        "--user",
+        "--become-user",
+        "--become-method",
+        "--forks",
+        "--limit",
+        "--extra-vars",
+        "--private-key",
+        "--timeout",
+        "--poll",
+        "--background",
+    ];
+    let short = "imaulfeTPBMt";
+    let mut options = Options::scan(fields, 1, short, &long);
+    let pattern = fields.get(options.rest)?.text.clone();
+    let more = Options::scan(fields, options.rest + 1, short, &long);
+    options.given.extend(more.given);
+    let module = options.value(&["-m", "--module-name"]).unwrap_or("command");
+    let module = module.rsplit('.').next().unwrap_or(module);
+    if !matches!(module, "shell" | "command" | "raw") {
+        return None;
+    }
+    let text = options.value(&["-a", "--args"])?.to_owned();
+    let inventory = options
+        .value(&["-i", "--inventory"])
+        .filter(|list| list.contains(',') && pattern == "all");
+    let names: Vec<String> = inventory
+        .unwrap_or(&pattern)
+        .split([',', ':'])
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .take(64)
+        .collect();
+    let become_root = options.has(&["-b", "--become"]).then_some("root");
+    let user = options
+        .value(&["--become-user"])
+        .or(become_root)
+        .or_else(|| options.value(&["-u", "--user"]));
+    let mut hop = spread(&names, user, &text)?;
+    for branch in &mut hop.branches {
+        if let Load::Text { argv, shell, .. } = &mut branch.load {
+            *argv = (module != "command").then(|| "/bin/sh -c".to_owned());
+            *shell = ShellName::Other;
+        }
+    }
+    Some(hop)
+}
+
+/// `mpirun -np 8 -H h1,h2 cmd`: one branch a host that is named, or here.
+pub(super) fn mpi(fields: &[Field]) -> Option<Hop> {
+    // Open MPI takes long options with one dash or two.
+    const FLAGS: [&str; 14] = [
+        "allow-run-as-root",
+        "oversubscribe",
+        "bind-to-core",
+        "display-map",
+        "tag-output",
+        "report-bindings",
+        "verbose",
+        "v",
+        "q",
+        "quiet",
+        "nooversubscribe",
+        "use-hwthread-cpus",
+        "timestamp-output",
+        "merge-stderr-to-stdout",
+    ];
+    const PAIRS: [&str; 5] = ["mca", "gmca", "pmixmca", "genv", "env"];
+    let mut at = 1;
+    let mut list = None;
+    while let Some(field) = fields.get(at) {
+        let Some(name) = field.text.strip_prefix('-') else {
+            break;
+        };
+        let name = name.trim_start_matches('-');
+        at += 1;
+        let (name, attached) = match name.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (name, None),
+        };
+        if attached.is_none() && !FLAGS.contains(&name) {
+            at += if PAIRS.contains(&name) { 2 } else { 1 };
+        }
+        if matches!(name, "H" | "host" | "hosts") {
+            let value = attached.map(str::to_owned);
+            list = value.or_else(|| fields.get(at - 1).map(|field| field.text.clone()));
+        }
+    }
+    let words = fields.get(at..).filter(|words| !words.is_empty())?;
+    let Some(list) = list else {
+        return Hop::wrapper(fields, at);
+    };
+    let branches: Vec<Branch> = hosts(&list)
+        .iter()
+        .map(|host| Branch {
+            host: Some(host.split(':').next().unwrap_or(host).to_owned()),
+            user: None,
+            container: None,
+            load: Load::Words(words.to_vec()),
+        })
+        .collect();
+    let mut hop = Hop::new(HopKind::Detached, branches);
+    hop.stdin_lost = true;
+    Some(hop)
+}
+
+/// Keepers of machines that have an `ssh` or `exec` of their own.
+pub(super) fn machines(program: &str, fields: &[Field]) -> Option<Hop> {
+    let verb = fields.get(1)?.text.as_str();
+    let (host, user, text) = match (program, verb) {
+        ("vagrant", "ssh") => {
+            let options = Options::scan(fields, 2, "c", &["--command"]);
+            let name = fields.get(options.rest).map(|field| field.text.clone());
+            let more = Options::scan(fields, options.rest + 1, "c", &["--command"]);
+            let text = options
+                .value(&["-c", "--command"])
+                .or_else(|| more.value(&["-c", "--command"]))?;
+            (
+                name.unwrap_or_else(|| "default".to_owned()),
+                None,
+                text.to_owned(),
+            )
+        }
+        ("tsh", "ssh") => {
+            let options = Options::scan(fields, 2, "lpLDoiJ", &["--login", "--cluster", "--proxy"]);
+            let (user, host) = split_destination(&fields.get(options.rest)?.text);
+            let user = user.or_else(|| options.value(&["-l", "--login"]).map(str::to_owned));
+            (host, user, joined(fields, options.rest + 1))
+        }
+        ("multipass", "exec") | ("limactl", "shell") => {
+            let options = Options::scan(fields, 2, "d", &["--working-directory", "--workdir"]);
+            let from = options.rest + 1;
+            let dashed = fields.get(from).is_some_and(|field| field.text == "--");
+            let text = joined(fields, from + usize::from(dashed));
+            (fields.get(options.rest)?.text.clone(), None, text)
+        }
+        ("minikube", "ssh") => {
+            let options = Options::scan(fields, 2, "pn", &["--profile", "--node"]);
+            ("minikube".to_owned(), None, joined(fields, options.rest))
+        }
+        _ => return None,
+    };
+    if text.is_empty() {
+        return None;
+    }
+    let branch = Branch {
+        host: Some(host),
+        user,
+        container: None,
+        load: login_text(text),
+    };
+    let mut hop = Hop::new(HopKind::Ssh, vec![branch]);
+    hop.keeps_env = false;
+    hop.cwd = Cwd::Home;
+    Some(hop)
+}
+
+/// `parallel [-S h1,h2] cmd ::: args`: it gives its words, joined, to a shell; `{}` stands for each
+/// argument that the line names.
 pub(super) fn parallel(fields: &[Field]) -> Option<Hop> {
     let long = [
         "--sshlogin",
@@ -235,10 +414,37 @@ pub(super) fn parallel(fields: &[Field]) -> Option<Hop> {
     if words.is_empty() {
         return None;
     }
-    match options.value(&["-S", "--sshlogin"]) {
-        Some(list) => spread(&hosts(list), None, &joined(&words, 0)),
-        None => Hop::wrapper(&words, 0),
+    let command = joined(&words, 0);
+    if let Some(list) = options.value(&["-S", "--sshlogin"]) {
+        return spread(&hosts(list), None, &command);
     }
+    let lists = fields
+        .iter()
+        .filter(|word| matches!(&*word.text, ":::" | "::::" | ":::+"));
+    let given = fields.iter().skip_while(|word| word.text != ":::").skip(1);
+    let given: Vec<&Field> = given.collect();
+    let hosts_differ = words.first().is_some_and(|word| word.text == "ssh");
+    let known = lists.count() == 1 && given.len() <= 32 && given.iter().all(|word| word.literal);
+    let texts: Vec<String> = if hosts_differ && known && !given.is_empty() {
+        let whole = |word: &str| match command.contains("{}") {
+            true => command.replace("{}", word),
+            false => format!("{command} {word}"),
+        };
+        given.iter().map(|word| whole(&word.text)).collect()
+    } else {
+        vec![command]
+    };
+    let branches = texts.into_iter().map(|text| {
+        Branch::here(Load::Text {
+            text,
+            argv: Some("bash -c".to_owned()),
+            shell: ShellName::Bash,
+            same_process: false,
+        })
+    });
+    let mut hop = Hop::new(HopKind::ShellText, branches.collect());
+    hop.stdin_lost = true;
+    Some(hop)
 }
 
 fn spread(hosts: &[String], user: Option<&str>, text: &str) -> Option<Hop> {
