@@ -11,6 +11,7 @@
 mod fold;
 mod line;
 mod old;
+mod changes;
 mod post;
 mod state;
 mod tie;

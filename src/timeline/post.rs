@@ -1,10 +1,12 @@
 //! Postconditions: "exit 0" is not "it worked". What should be true after a command that changed
 //! something, whether a later look showed it, and the look that would.
 
+use crate::event::Exit;
 use crate::fact::Fact;
 use crate::fact::cover::{Subject, same_path};
 use crate::shell::{self, Tri};
 
+use super::changes::changes;
 use super::tie::{plain_pattern, safe_pattern};
 use super::{Entry, Met, Postcondition, Timeline};
 
@@ -22,6 +24,9 @@ pub(super) fn derive(timeline: &Timeline) -> Vec<Postcondition> {
             Fact::Kill(kill) => out.extend(killed(timeline, index, entry, kill)),
             Fact::Launch(launch) if launch.reached != Tri::No && !launch.managed => {
                 out.extend(launched(timeline, index, entry, launch));
+            }
+            Fact::Run(run) if run.ran != Tri::No && !failed(timeline, entry.command) => {
+                out.extend(changed(timeline, index, entry));
             }
             _ => {}
         }
@@ -41,6 +46,41 @@ fn after<'a>(
         .enumerate()
         .skip(index + 1)
         .filter(move |(_, later)| later.host == entry.host && later.command != entry.command)
+}
+
+/// Whether a command of one invocation said that it failed: then nothing was changed, and it is known.
+fn failed(timeline: &Timeline, command: usize) -> bool {
+    timeline.commands.get(command).is_some_and(|command| {
+        matches!(command.exit, Exit::Code(code) if code != 0) && command.tree.leaves().count() == 1
+    })
+}
+
+/// What services, containers, packages and the like should be after an invocation.
+fn changed(timeline: &Timeline, index: usize, entry: &Entry) -> Vec<Postcondition> {
+    let invocation = entry.invocation.and_then(|at| {
+        let tree = &timeline.commands.get(entry.command)?.tree;
+        tree.invocations.get(at)
+    });
+    let Some(invocation) = invocation else {
+        return Vec::new();
+    };
+    changes(invocation)
+        .into_iter()
+        .map(|change| {
+            // The newest look counts: a service takes its time.
+            let judged = after(timeline, index, entry)
+                .filter_map(|(at, later)| Some((at, change.judged_by(&later.fact)?)))
+                .last();
+            Postcondition {
+                command: entry.command,
+                entry: index,
+                state: judged.map_or(Met::Unchecked, |(_, met)| met),
+                evidence: judged.map(|(at, _)| at).into_iter().collect(),
+                text: change.text,
+                probe: change.probe,
+            }
+        })
+        .collect()
 }
 
 fn written(timeline: &Timeline, index: usize, entry: &Entry, path: &str) -> Postcondition {
