@@ -72,8 +72,8 @@ fn reachable(follows: &BTreeMap<usize, BTreeSet<usize>>, from: usize) -> BTreeSe
     seen
 }
 
-/// The root's playbook names the effect, and they concern the same launch, or the same host with the
-/// effect not before the root.
+/// The root's playbook names the effect, and they concern the same launch, or the same host; of two
+/// launches the effect's must not come before the root's.
 fn names(root: &Draft, effect: &Draft) -> bool {
     // What only fooled a look is no cause of what is bad.
     if root.finding.severity < Severity::Medium
@@ -88,9 +88,12 @@ fn names(root: &Draft, effect: &Draft) -> bool {
         effect.playbooks.contains(name)
             || (root.finding.kind != *kind && kinds::matches(name, kind))
     });
+    // The cause is often found last; only where each has a launch of its own must it come first.
+    let other_launch = root.launch.is_some() && effect.launch.is_some();
     named
         && (root.near(effect)
-            || (root.same_host(effect) && effect.finding.since >= root.finding.since))
+            || (root.same_host(effect)
+                && (!other_launch || effect.finding.since >= root.finding.since)))
 }
 
 /// The table lets the root explain the effect.

@@ -327,9 +327,14 @@ fn sort_hypotheses(hypotheses: &mut [Hypothesis]) {
 /// Adds evidence unless the same command says the same already.
 fn push_new(into: &mut Vec<Evidence>, evidence: Option<Evidence>) {
     let Some(evidence) = evidence else { return };
-    let known = into
-        .iter()
-        .any(|known| known.command_id == evidence.command_id && known.says == evidence.says);
+    // What says the same, and what quotes the same bytes, is one piece of evidence.
+    let known = into.iter().any(|known| {
+        known.command_id == evidence.command_id
+            && (known.says == evidence.says
+                || (evidence.stream.is_some()
+                    && known.stream == evidence.stream
+                    && (known.from, known.to) == (evidence.from, evidence.to)))
+    });
     if !known {
         into.push(evidence);
     }

@@ -65,7 +65,8 @@ const APPEARANCES: &[&str] = &[
 use Reach::{Host, Launch};
 
 const RULES: &[Rule] = &[
-    // A known cause explains the end of the program it struck.
+    // A known cause explains the end of the program it struck: on one host, within one investigation,
+    // what is only seen from outside is not worth an accusation of its own.
     Rule {
         roots: &[
             "cuda.*",
@@ -75,11 +76,9 @@ const RULES: &[Rule] = &[
             "gpu.visible_devices",
             "driver.*",
             "nccl.*",
-            "net.interface",
-            "net.rdma",
-            "net.proxy",
-            "net.dns",
-            "net.unreachable",
+            "net.*",
+            "oom.host",
+            "disk.full",
             "python.*",
             "files.*",
             "perm.*",
@@ -91,29 +90,33 @@ const RULES: &[Rule] = &[
             "container.gpu_runtime",
             "container.gpu_lost",
             "session.killed",
+            "ssh.auth",
+            "ssh.transport",
             "env.*",
             "quoting.*",
             "clock.skew",
             "process.self_match",
             "k8s.probe_kill",
+            "k8s.image_pull",
+            "load.lock_wait",
         ],
-        effects: ENDS,
-        reach: Launch,
-    },
-    Rule {
-        roots: &["oom.host", "disk.full"],
         effects: ENDS,
         reach: Host,
     },
     Rule {
-        roots: &["process.crashed"],
-        effects: &["container.exited", "k8s.crash_loop", "systemd.failed"],
-        reach: Launch,
+        roots: &["process.crashed", "launch.never_started"],
+        effects: &[
+            "container.exited",
+            "k8s.crash_loop",
+            "systemd.failed",
+            "systemd.start_limit",
+        ],
+        reach: Host,
     },
     Rule {
         roots: &["supervisor.crash_loop"],
         effects: &["process.crashed"],
-        reach: Launch,
+        reach: Host,
     },
     // What kept a launch from happening.
     Rule {

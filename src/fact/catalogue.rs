@@ -745,6 +745,8 @@ facts! {
         image: Option<String>,
         /// The ports it publishes, as printed.
         ports: Option<String>,
+        /// How long it has been in that state, in seconds, as coarse as the tool says it.
+        state_age_s: Option<f64>,
     }
 
     /// A Kubernetes pod or one of its containers.

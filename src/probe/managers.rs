@@ -425,6 +425,30 @@ fn docker_status(text: &str) -> Option<(&'static str, Option<i64>)> {
     })
 }
 
+/// How long that state has held: `Exited (1) 5 minutes ago`, `Up About an hour`, `Up 3 weeks`.
+fn state_age_s(text: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (at, unit) = words.iter().enumerate().find_map(|(at, word)| {
+        let unit = match word.trim_end_matches('s') {
+            "second" => 1.0,
+            "minute" => 60.0,
+            "hour" => 3600.0,
+            "day" => 86_400.0,
+            "week" => 604_800.0,
+            "month" => 2_592_000.0,
+            "year" => 31_536_000.0,
+            _ => return None,
+        };
+        Some((at, unit))
+    })?;
+    let many = match *words.get(at.checked_sub(1)?)? {
+        "a" | "an" => 1.0,
+        "second" => 0.5,
+        number => number.parse().ok()?,
+    };
+    Some(many * unit)
+}
+
 impl DockerPs {
     fn format(invocation: &Invocation) -> Option<&str> {
         Args::of(invocation, DOCKER_VALUED).value(&["format"])
@@ -506,6 +530,7 @@ fn docker_table(lines: &[Shown], sink: &mut Sink<'_>) {
                         .first()
                         .map_or(String::new(), |ports| (*ports).to_owned())
                 }),
+                state_age_s: parts.get(at).and_then(|part| state_age_s(part)),
             },
         );
     }
@@ -566,6 +591,7 @@ fn by_format(lines: &[Shown], format: &str, sink: &mut Sink<'_>) {
                 ports: of(&["Ports"])
                     .filter(|ports| !ports.is_empty())
                     .map(str::to_owned),
+                state_age_s: of(&["Status"]).and_then(state_age_s),
             },
         );
     }
@@ -703,6 +729,7 @@ fn inspected(json: &serde_json::Value) -> Option<Container> {
             .and_then(|image| image.as_str())
             .map(str::to_owned),
         ports: None,
+        state_age_s: None,
     })
 }
 

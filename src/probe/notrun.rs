@@ -22,13 +22,21 @@ static SHAPES: LazyLock<Vec<(Regex, Option<&'static str>)>> = LazyLock::new(|| {
         // nohup: failed to run command './x': Permission denied (also timeout, nice, stdbuf, chroot)
         (format!(r"^(?:nohup|timeout|nice|stdbuf|ionice|taskset|chroot|setpriv|env|xargs|time): (?:failed to run command|cannot run|failed to execute) {quote}?{name}{quote}?: {why}"), None),
         // env: 'python3.9': No such file or directory; /usr/bin/env: ‘node’: …
-        (format!(r"^(?:/usr/bin/)?(?:env|xargs|nice|taskset|time): {quote}?{name}{quote}?: {why}"), None),
+        (format!(r"^(?:/usr/bin/)?(?:env|xargs|nice|taskset|time): \$?{quote}?{name}{quote}?: {why}"), None),
         // setsid: failed to execute x: No such file or directory; su: failed to execute
         (format!(r"^\w+: failed to execute {quote}?{name}{quote}?: {why}"), None),
         // bash: line 1: x: command not found; -bash: x: command not found; ./run.sh: line 2: x: …
         (r"^\S.*?: (?:line \d+: )?(?P<what>[^:]+): command not found(?:\.\.\.)?$".to_owned(), Some("not_found")),
         // zsh: command not found: x; fish: Unknown command: x
         (r"^(?:zsh(?::\d+)?: command not found|fish: Unknown command): (?P<what>\S+)".to_owned(), Some("not_found")),
+        // zsh: no such file or directory: ./x; zsh: permission denied: ./x; zsh: exec format error: ./x
+        (r"^zsh(?::\d+)?: (?P<why>no such file or directory|permission denied|exec format error): (?P<what>\S*/\S+)$".to_owned(), None),
+        // fish: The file './x' is not executable by this user
+        (format!(r"^fish: The file {quote}{name}{quote} is (?P<why>not executable) by this user"), None),
+        // sh: /app/start.sh: not found (busybox)
+        (r"^(?:/bin/)?(?:a|da)?sh: (?P<what>[^:\s]+): not found$".to_owned(), Some("not_found")),
+        // sudo: unable to execute ./x: No such file or directory
+        (format!(r"^sudo: unable to execute {quote}?{name}{quote}?: {why}"), None),
         // sh: 1: x: not found (dash), sudo: x: command not found
         (r"^\S+: \d+: (?:exec: )?(?P<what>[^:]+): (?:not found|Permission denied)$".to_owned(), Some("not_found")),
         // bash: ./x: /bin/foo^M: bad interpreter: No such file or directory
@@ -45,6 +53,8 @@ static SHAPES: LazyLock<Vec<(Regex, Option<&'static str>)>> = LazyLock::new(|| {
         (r#"exec: \\?"(?P<what>[^"\\]+)\\?": permission denied"#.to_owned(), Some("not_executable")),
         // exec /entrypoint.sh: exec format error / no such file or directory / permission denied
         (r"\bexec (?P<what>/\S+): (?P<why>exec format error|no such file or directory|permission denied)".to_owned(), None),
+        // standard_init_linux.go:228: exec user process caused: exec format error
+        (r#"(?P<what>exec) user process caused:? "?(?P<why>exec format error|no such file or directory|permission denied)"#.to_owned(), None),
         // systemd: Failed to execute /x: No such file; Failed at step EXEC spawning /x: …
         (r"(?:Failed at step EXEC spawning|Failed to execute|Unable to locate executable) '?(?P<what>/[^:']+)'?: (?P<why>.+)$".to_owned(), None),
         // supervisord: can't find command '/x'; command at '/x' is not executable
@@ -211,6 +221,29 @@ mod tests {
                 "env: ‘python3.9’: No such file or directory",
                 "python3.9",
                 "no_such_file",
+            ),
+            ("sh: /app/go.sh: not found", "/app/go.sh", "not_found"),
+            (
+                "zsh: no such file or directory: ./go.sh",
+                "./go.sh",
+                "no_such_file",
+            ),
+            ("zsh: permission denied: ./go", "./go", "not_executable"),
+            ("zsh: exec format error: ./go", "./go", "format"),
+            (
+                "fish: The file './go' is not executable by this user",
+                "./go",
+                "not_executable",
+            ),
+            (
+                "sudo: unable to execute ./go: No such file or directory",
+                "./go",
+                "no_such_file",
+            ),
+            (
+                "standard_init_linux.go:228: exec user process caused: exec format error",
+                "exec",
+                "format",
             ),
             ("sudo: nvtop: command not found", "nvtop", "not_found"),
             (
