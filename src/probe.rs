@@ -27,6 +27,7 @@ use crate::text::{self, TextLine};
 mod align;
 mod attribution;
 mod columns;
+mod complaints;
 mod counts;
 mod disk;
 mod echo;
@@ -38,6 +39,7 @@ mod listing;
 mod machine;
 mod managers;
 mod nvidia;
+mod nvidia_lines;
 mod nvidia_table;
 mod plan;
 mod plain;
@@ -136,6 +138,8 @@ impl std::ops::Deref for Shown {
 pub(crate) enum Fit {
     /// It cannot.
     No,
+    /// It can, but does not look like it.
+    Hardly,
     /// It can, as many others.
     Perhaps,
     /// It looks like it.

@@ -164,16 +164,26 @@ pub fn render(shown: &Shown<'_>, paint: Paint) -> String {
         ));
     }
     if !shown.reading.unclaimed.is_empty() {
-        let count = shown.reading.unclaimed.len();
-        let text = match count {
-            1 => "1 part of the output belongs to no look that is known".to_owned(),
-            _ => format!("{count} parts of the output belong to no look that is known"),
-        };
+        let unclaimed = &shown.reading.unclaimed;
+        let mut places: Vec<String> = unclaimed
+            .iter()
+            .take(SHOWN_SPANS)
+            .map(|span| lines_of((span.stream, span.from, span.to), shown))
+            .collect();
+        if unclaimed.len() > SHOWN_SPANS {
+            places.push(format!("{} more", unclaimed.len() - SHOWN_SPANS));
+        }
+        let text = format!(
+            "parts that belong to no look that is known: {}",
+            places.join(", ")
+        );
         out.push_str(&format!("\n  {}\n", paint.dim(&text)));
     }
     out
 }
 
+/// Parts that nobody claims, named by their lines.
+const SHOWN_SPANS: usize = 8;
 /// Bytes of one line that are shown.
 const SHOWN_WIDTH: usize = 4_000;
 /// Bytes of a stream's start and of its end that are looked at for showing.
@@ -227,7 +237,10 @@ fn part(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String
 }
 
 fn fact_row(observed: &Observed, shown: &Shown<'_>, paint: Paint) -> String {
-    row(&observed.fact, &lines_of(observed, shown), paint)
+    let from = observed.stream.map_or_else(String::new, |stream| {
+        lines_of((stream, observed.from, observed.to), shown)
+    });
+    row(&observed.fact, &from, paint)
 }
 
 fn row(fact: &Fact, from: &str, paint: Paint) -> String {
@@ -261,11 +274,8 @@ fn row(fact: &Fact, from: &str, paint: Paint) -> String {
     format!("{}\n", row.trim_end())
 }
 
-/// The lines of the stream that a fact came from, counted from 1.
-fn lines_of(observed: &Observed, shown: &Shown<'_>) -> String {
-    let Some(stream) = observed.stream else {
-        return String::new();
-    };
+/// The lines of the stream that a span holds, counted from 1.
+fn lines_of((stream, from, to): (Stream, u64, u64), shown: &Shown<'_>) -> String {
     let Some((_, bytes)) = shown.streams.iter().find(|(name, _)| *name == stream) else {
         return String::new();
     };
@@ -275,10 +285,7 @@ fn lines_of(observed: &Observed, shown: &Shown<'_>) -> String {
             .min(bytes.len());
         bytes[..end].iter().filter(|byte| **byte == b'\n').count() + 1
     };
-    let (first, last) = (
-        line_at(observed.from),
-        line_at(observed.to.saturating_sub(1).max(observed.from)),
-    );
+    let (first, last) = (line_at(from), line_at(to.saturating_sub(1).max(from)));
     let place = if first == last {
         format!("line {first}")
     } else {

@@ -5,6 +5,8 @@
 //! give, for each line, the best reading in which it is another's: where that is about as good, the
 //! line stays unclaimed. Cost: lines times states; [`most_lines`] keeps that in bounds.
 
+use std::collections::HashMap;
+
 use super::{Confidence, Fit, LineFit};
 
 /// States a speaker may have for counting its lines.
@@ -13,11 +15,18 @@ const MOST_COUNTED: usize = 64;
 const CLEAR: f32 = 0.4;
 /// What it costs when an invocation that should print does not.
 const MISSING: f32 = 6.0;
+/// What it costs when an invocation that usually prints so many lines prints fewer.
+const FEWER: f32 = 0.35;
+/// The same where it asks for so few that nearly every file has them.
+const FEWER_OF_FEW: f32 = 0.5;
+/// So few.
+const FEW: usize = 2;
 const IMPOSSIBLE: f32 = -1.0e9;
 
 fn weight(fit: Fit) -> f32 {
     match fit {
         Fit::No => IMPOSSIBLE,
+        Fit::Hardly => 0.25,
         Fit::Perhaps => 1.0,
         Fit::Likely => 4.0,
         Fit::Surely => 8.0,
@@ -45,6 +54,8 @@ pub(super) struct Offer<'a> {
     pub group: Option<usize>,
     /// Only the shell can speak of it here, of a redirection it could not make.
     pub by_shell: bool,
+    /// What it costs when it prints at all.
+    pub reluctance: f32,
 }
 
 impl Offer<'_> {
@@ -59,7 +70,11 @@ impl Offer<'_> {
         if lines < self.min {
             MISSING
         } else if lines < self.usual.min(self.cap()) {
-            0.5
+            if self.usual <= FEW {
+                FEWER_OF_FEW
+            } else {
+                FEWER
+            }
         } else {
             0.0
         }
@@ -167,17 +182,21 @@ pub(super) fn align(lines: &[&str], offers: &[Offer<'_>], programs: &[&str]) -> 
         *start = 0.0;
     }
     let mut owners = Vec::with_capacity(lines.len());
-    for (taken, next) in taken.iter().zip(ahead.iter().skip(1)) {
+    let mut said: HashMap<&str, usize> = HashMap::new();
+    for ((line, taken), next) in lines.iter().zip(&taken).zip(ahead.iter().skip(1)) {
         let (after, best) = step_forward(&behind, next, taken, offers, &table);
-        owners.push(clear_owner(&best, offers, programs));
+        let before = said.entry(line).or_default();
+        owners.push(clear_owner(&best, offers, programs, *before));
+        *before += 1;
         behind = after;
     }
     owners
 }
 
 /// The owner whose best reading is clearly the best of all. Complaints of several invocations of one
-/// program (`programs` names them, empty for lines that are no complaints) go to the first of them.
-fn clear_owner(best: &[f32], offers: &[Offer<'_>], programs: &[&str]) -> Owner {
+/// program (`programs` names them, empty for lines that are no complaints) go to the first of them;
+/// the same complaint again (it came so often `before`) to the next one.
+fn clear_owner(best: &[f32], offers: &[Offer<'_>], programs: &[&str], before: usize) -> Owner {
     let mut order: Vec<(usize, f32)> = best.iter().copied().enumerate().collect();
     order.sort_by(|one, other| other.1.total_cmp(&one.1));
     let (winner, score) = *order.first()?;
@@ -191,14 +210,16 @@ fn clear_owner(best: &[f32], offers: &[Offer<'_>], programs: &[&str]) -> Owner {
     }
     let program = *programs.get(winner).filter(|program| !program.is_empty())?;
     let close = order.iter().take_while(|(_, other)| score - other < CLEAR);
-    let mut first = winner;
+    let mut tied = vec![];
     for (at, _) in close {
         if programs.get(*at) != Some(&program) {
             return None;
         }
-        first = first.min(*at);
+        tied.push(*at);
     }
-    Some((offers.get(first)?.party, Confidence::Likely))
+    tied.sort_unstable();
+    let one = tied.get(before).or(tied.last())?;
+    Some((offers.get(*one)?.party, Confidence::Likely))
 }
 
 fn skip_cost(offer: &Offer<'_>) -> f32 {
@@ -222,7 +243,7 @@ fn ends(last: &mut [f32], offers: &[Offer<'_>], table: &Table) {
 }
 
 /// The best of entering an offer with this line, given the scores ahead.
-fn entering(at: usize, next: &[f32], taken: &Taken, table: &Table) -> f32 {
+fn entering(at: usize, next: &[f32], taken: &Taken, table: &Table, cost: f32) -> f32 {
     let line = taken
         .as_nth
         .get(at)
@@ -232,13 +253,15 @@ fn entering(at: usize, next: &[f32], taken: &Taken, table: &Table) -> f32 {
         + next.get(table.at(at, 1)).copied().unwrap_or(IMPOSSIBLE);
     let error = taken.as_error.get(at).copied().unwrap_or(IMPOSSIBLE)
         + next.get(table.at(at, 0)).copied().unwrap_or(IMPOSSIBLE);
-    line.max(error)
+    line.max(error) - cost
 }
 
 /// Fills `now` (scores of all lines from this one on, by state) from `next`.
 fn step_back(now: &mut [f32], next: &[f32], taken: &Taken, offers: &[Offer<'_>], table: &Table) {
-    let enter: Vec<f32> = (0..offers.len())
-        .map(|at| entering(at, next, taken, table))
+    let enter: Vec<f32> = offers
+        .iter()
+        .enumerate()
+        .map(|(at, offer)| entering(at, next, taken, table, offer.reluctance))
         .collect();
     let mut later = IMPOSSIBLE; // best entry into an offer after this one
     for (at, offer) in offers.iter().enumerate().rev() {
@@ -325,7 +348,7 @@ fn step_forward(
                 .filter_map(|other| left.get(other).copied())
                 .fold(IMPOSSIBLE, f32::max)
         });
-        let from = entry.max(around);
+        let from = entry.max(around) - offer.reluctance;
         let first = taken
             .as_nth
             .get(at)

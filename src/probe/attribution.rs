@@ -6,12 +6,12 @@
 use super::align::{Offer, Owner, align, most_lines};
 use super::plan::{self, Speaker};
 use super::{
-    Claim, Confidence, Ctx, Fit, Grammar, Look, Probe, Reading, Shown, Sink, Span, counts, echo,
-    shellmsg, texts,
+    Claim, Confidence, Ctx, Fit, Grammar, Look, Probe, Reading, Shown, Sink, Span, complaints,
+    counts, echo, shellmsg, texts,
 };
 use crate::event::{Exit, Stream};
-use crate::fact::{EchoedPid, Fact, NotRun, Reach};
-use crate::shell::{Condition, HopKind, Invocation, RedirectTo, Tri};
+use crate::fact::{EchoedPid, Fact, Reach};
+use crate::shell::{Condition, HopKind, Tri};
 
 /// A speaker with its probe and what it offers for a stream.
 struct Party<'a> {
@@ -340,9 +340,10 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
             err: None,
             group: speaker.in_loop.then_some(group),
             by_shell,
+            reluctance: reluctance(party),
         };
         if prints {
-            let grammar = through_filter(party.probe.grammar(ctx), ctx);
+            let grammar = through_filter(party.probe.grammar(ctx), ctx, party.complained);
             offer.min = if speaker.optional || party.complained {
                 0
             } else {
@@ -355,12 +356,14 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
             }
         }
         if complains {
-            offer.err = Some(Box::new(move |line| complaint_fit(line, party, ctx)));
+            offer.err = Some(Box::new(move |line| {
+                complaints::fit(line, &party.speaker, party.probe, ctx)
+            }));
         } else if by_shell {
             offer.err = Some(Box::new(move |line| {
                 let of_shell = shellmsg::after_shell_prefix(line).is_some();
                 if of_shell {
-                    complaint_fit(line, party, ctx)
+                    complaints::fit(line, &party.speaker, party.probe, ctx)
                 } else {
                     Fit::No
                 }
@@ -371,8 +374,28 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
     offers
 }
 
+/// What speaks against a party's printing, before any line is looked at.
+fn reluctance(party: &Party<'_>) -> f32 {
+    let invocation = party.speaker.invocation;
+    // Who could not read its one file, or reach its host, has nothing to print.
+    let all_or_nothing = matches!(
+        invocation.program(),
+        "curl" | "cat" | "tail" | "head" | "grep" | "stat" | "readlink" | "wc" | "ls" | "du" | "df"
+    ) && invocation
+        .args()
+        .iter()
+        .filter(|word| !word.text.starts_with('-'))
+        .count()
+        <= 2;
+    if party.complained && all_or_nothing {
+        3.0
+    } else {
+        0.0
+    }
+}
+
 /// A grammar as the later stages of the pipeline leave it.
-fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>, complained: bool) -> Grammar<'a> {
     let filter = ctx.filter;
     if filter.counted.is_some() {
         return counts::grammar(filter);
@@ -391,9 +414,16 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         0
     };
     let fit = grammar.fit;
+    let usual = if complained {
+        0
+    } else if filter.patterns.is_empty() && !filter.chosen {
+        limit.map_or(grammar.usual, |limit| limit.min(grammar.usual))
+    } else {
+        0
+    };
     Grammar {
         min: max.map_or(min, |max| min.min(max)),
-        usual: grammar.usual,
+        usual,
         max,
         fit: Box::new(move |line, nth| {
             let nth = if filter.may_lose_start() {
@@ -404,55 +434,12 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>) -> Grammar<'a> {
             let own = fit(line, nth);
             match filter.passes(line) {
                 Some(false) if !filter.numbered => Fit::No,
-                Some(true) if !filter.patterns.is_empty() => own.max(Fit::Perhaps),
+                Some(true) if filter.wanted().is_some() => own.max(Fit::Perhaps),
                 Some(_) => own,
                 None => own.max(Fit::Perhaps),
             }
         }),
     }
-}
-
-/// How well a line fits as a complaint of this party.
-fn complaint_fit(line: &str, party: &Party<'_>, ctx: &Ctx<'_>) -> Fit {
-    let invocation = party.speaker.invocation;
-    let program = invocation.program();
-    if let Some(rest) = shellmsg::after_shell_prefix(line) {
-        let line = invocation.line();
-        let whole = !program.is_empty() && rest.trim_end().ends_with(line.as_str());
-        let first = invocation
-            .words
-            .first()
-            .map_or("", |word| word.text.as_str());
-        let names_it = !program.is_empty()
-            && (rest.starts_with(&format!("{first}:")) || rest.ends_with(&format!(": {first}")));
-        let mentions = first.len() > 2 && rest.contains(first);
-        let names_redirect = invocation.hop.is_none() && names_redirect(rest, invocation);
-        return if whole || names_it || names_redirect {
-            Fit::Surely
-        } else if mentions {
-            Fit::Likely
-        } else {
-            Fit::No
-        };
-    }
-    if !program.is_empty() {
-        let word = invocation
-            .words
-            .first()
-            .map_or("", |word| word.text.as_str());
-        for name in [program, word] {
-            if line
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with(": ") || rest.starts_with(" error"))
-            {
-                return Fit::Surely;
-            }
-        }
-    }
-    if invocation.hop.is_some() || invocation.program().is_empty() {
-        return Fit::No;
-    }
-    party.probe.complains(line, ctx)
 }
 
 fn context<'a>(look: &'a Look<'a>, party: &'a Party<'_>) -> Ctx<'a> {
@@ -543,7 +530,7 @@ fn read_party(look: &Look<'_>, parties: &[Party<'_>], at: usize, reading: &mut R
             at += 1;
             let of_file = matches!(&seen.fact, Fact::NotRun(not_run)
                 if !speaker.invocation.words.iter().any(|word| word.text == not_run.program)
-                    && names_redirect(&not_run.program, speaker.invocation)
+                    && complaints::names_redirect(&not_run.program, speaker.invocation)
                     && not_run.why != "redirect");
             at <= first || !of_file
         });
@@ -571,59 +558,6 @@ fn read_party(look: &Look<'_>, parties: &[Party<'_>], at: usize, reading: &mut R
     }
 }
 
-/// `bash: /server.log: Permission denied`: the redirection could not be made, so the command did not
-/// run.
-fn redirect_failed(line: &str, invocation: &Invocation) -> Option<NotRun> {
-    let rest = shellmsg::after_shell_prefix(line)?.trim_end();
-    let why = [
-        "Permission denied",
-        "No such file or directory",
-        "Is a directory",
-        "Read-only file system",
-        "No space left on device",
-        "cannot create",
-    ];
-    let failed = why.iter().any(|why| rest.ends_with(why)) && invocation.hop.is_none();
-    let program = invocation.program();
-    (failed
-        && !program.is_empty()
-        && !rest.starts_with(program)
-        && names_redirect(rest, invocation))
-    .then(|| NotRun {
-        program: invocation
-            .words
-            .first()
-            .map_or("", |word| word.text.as_str())
-            .to_owned(),
-        why: "redirect".to_owned(),
-        text: line.to_owned(),
-        path: String::new(),
-        old: Tri::Unknown,
-    })
-}
-
-/// Whether a text names a file that the invocation's output or input is redirected to.
-fn names_redirect(text: &str, invocation: &Invocation) -> bool {
-    invocation
-        .redirects
-        .iter()
-        .any(|redirect| match &redirect.to {
-            RedirectTo::Truncate { path }
-            | RedirectTo::Append { path }
-            | RedirectTo::Read { path } => {
-                let end = path.text.rsplit(['$', '}']).next().unwrap_or("");
-                let end = end.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-                let known = if path.literal {
-                    path.text.as_str()
-                } else {
-                    end
-                };
-                !known.is_empty() && text.contains(known)
-            }
-            _ => false,
-        })
-}
-
 /// Facts from what shells, wrappers and ssh say about commands they could not run.
 fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut Sink<'_>) {
     let speaker = &party.speaker;
@@ -636,7 +570,7 @@ fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut
             sink.line(line, EchoedPid { pid });
             continue;
         }
-        if let Some(not_run) = redirect_failed(&line.text, speaker.invocation) {
+        if let Some(not_run) = complaints::redirect_failed(&line.text, speaker.invocation) {
             sink.line(line, not_run);
             continue;
         }

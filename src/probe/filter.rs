@@ -42,6 +42,8 @@ pub(crate) struct Pattern {
     pub regex: Option<Regex>,
     /// Only the matching part is shown (`-o`).
     pub only_matching: bool,
+    /// It stands behind what changed the lines, so that it can be tried on what came out.
+    pub on_result: bool,
 }
 
 impl Pattern {
@@ -60,6 +62,28 @@ pub(crate) struct Columns {
     pub fields: Vec<Option<usize>>,
     /// What parts them: blanks when `None`.
     pub separator: Option<String>,
+    /// Other text may stand beside them, or more of them than are named.
+    pub open: bool,
+    /// It is `cut`, which passes on lines without a separator whole.
+    pub cuts: bool,
+}
+
+impl Columns {
+    /// Whether a line can be these columns of another.
+    fn can_make(&self, line: &str) -> bool {
+        if self.fields.contains(&Some(0)) {
+            return true;
+        }
+        let most = self.fields.len();
+        match self.separator.as_deref() {
+            None if most == 1 && !self.open => !line.contains(char::is_whitespace),
+            None => self.open || line.split_whitespace().count() <= most,
+            // awk parts what it prints by blanks, whatever parted what it read
+            Some(by) if by.len() == 1 && !self.cuts => self.open || !line.contains(by),
+            Some(by) if by.len() == 1 => self.open || line.split(by).count() <= most.max(1),
+            Some(_) => true,
+        }
+    }
 }
 
 /// How lines are counted.
@@ -116,11 +140,20 @@ impl Filter {
 
     /// Whether a line can have come through; `None` when that cannot be told.
     pub(crate) fn passes(&self, line: &str) -> Option<bool> {
-        if self.columns.is_some() || self.reshaped || self.opaque {
-            return None;
+        if let Some(columns) = &self.columns
+            && !self.numbered
+            && !self.reshaped
+            && !self.opaque
+            && !columns.can_make(line)
+        {
+            return Some(false);
         }
-        let mut all = Some(true);
+        let whole = self.columns.is_none() && !self.reshaped && !self.opaque;
+        let mut all = whole.then_some(true);
         for pattern in &self.patterns {
+            if !whole && (!pattern.on_result || self.opaque) {
+                continue;
+            }
             match pattern.passes(line) {
                 Some(true) => {}
                 Some(false) => return Some(false),
@@ -223,7 +256,9 @@ impl Filter {
         let context = args.has(&["A", "B", "C", "after-context", "before-context", "context"]);
         match pattern {
             Some(_) if context => self.chosen = true,
-            Some(pattern) => {
+            Some(mut pattern) => {
+                // What `-o` shows is changed after the pattern, and matches it.
+                pattern.on_result = self.columns.is_some() || self.reshaped;
                 self.reshaped |= pattern.only_matching;
                 self.patterns.push(pattern);
             }
@@ -277,6 +312,8 @@ impl Filter {
                         .value(&["F"])
                         .filter(|by| *by != " ")
                         .map(str::to_owned),
+                    open: action.contains('"') || self.columns.is_some(),
+                    cuts: false,
                 });
             }
             None => self.opaque = true,
@@ -322,6 +359,8 @@ impl Filter {
                 self.columns = Some(Columns {
                     fields,
                     separator: Some(separator),
+                    open: list.contains('-') || self.columns.is_some(),
+                    cuts: true,
                 });
             }
             None => self.reshaped = true,
@@ -426,6 +465,7 @@ fn pattern_of(expression: String, invert: bool) -> Pattern {
         expression,
         invert,
         only_matching: false,
+        on_result: false,
     }
 }
 

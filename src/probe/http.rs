@@ -18,6 +18,21 @@ const CURL_VALUED: &str = "A user-agent b cookie c cookie-jar d data data-raw da
 /// The start of a body that is kept.
 const BODY_BYTES: usize = 2_000;
 
+/// JSON or markup begins, or goes on, here.
+fn is_document(start: &str) -> bool {
+    let mut chars = start.chars();
+    let first = chars.next();
+    let next = chars.find(|ch| !ch.is_whitespace());
+    match first {
+        Some('{') => matches!(next, None | Some('"' | '}' | '{')),
+        Some('[') => matches!(next, None | Some('"' | '{' | ']')),
+        Some('<') => {
+            next.is_some_and(|ch| matches!(ch, '!' | '/' | '?') || ch.is_ascii_alphabetic())
+        }
+        _ => false,
+    }
+}
+
 /// A URL in its parts.
 fn parts(url: &str) -> (String, Option<i64>, String) {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
@@ -186,8 +201,10 @@ impl Probe for Curl {
                 return Fit::No;
             }
             let start = line.trim_start();
-            if last.iter().any(|regex| regex.is_match(line)) || start.starts_with(['{', '[', '<']) {
+            if last.iter().any(|regex| regex.is_match(line)) || is_document(start) {
                 Fit::Likely
+            } else if super::line::read_head(line).is_timed() {
+                Fit::Hardly
             } else {
                 Fit::Perhaps
             }
@@ -235,8 +252,21 @@ impl Probe for Curl {
         }
     }
 
-    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
-        (line.starts_with("curl: ") || self.is_chatter(line)).into()
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        let args = Args::of(ctx.invocation, CURL_VALUED);
+        let talks = args.has(&["v", "verbose", "trace", "trace-ascii"]);
+        let meter = line.contains("--:--:--")
+            || line.starts_with("  % Total")
+            || line.starts_with("            ");
+        let silent = args.has(&["s", "silent"]) && !args.has(&["S", "show-error"]);
+        let of_tls = [
+            "More details here: https://curl.",
+            "curl failed to verify",
+            "establish a secure connection",
+            "how to fix it, please visit",
+        ];
+        let error = line.starts_with("curl: ") || of_tls.iter().any(|one| line.starts_with(one));
+        (error && !silent || (talks || meter) && self.is_chatter(line)).into()
     }
 
     fn is_chatter(&self, line: &str) -> bool {

@@ -190,10 +190,32 @@ impl Probe for Ls {
         let ask = Ask::of(ctx.invocation);
         Grammar::any(move |line: &str, nth: usize| {
             if ask.long {
-                if entry(line, &ask).is_some()
-                    || is_total(line) && (nth == 0 || ask.paths.len() > 1 || ask.recursive)
-                {
-                    return Fit::Surely;
+                let several = ask.paths.len() > 1
+                    || ask.recursive
+                    || ask
+                        .paths
+                        .iter()
+                        .any(|path| path.contains(['*', '?', '{', '$']));
+                if is_total(line) && (nth == 0 || several || ctx.filter.may_lose_start()) {
+                    return if several { Fit::Likely } else { Fit::Surely };
+                }
+                if let Some(entry) = entry(line, &ask) {
+                    // A file that was asked for is named as it was; the entries of a folder come
+                    // after its total.
+                    let bare = !entry.name.contains('/');
+                    let of_folder = nth > 0 || ctx.filter.may_lose_start() || ask.itself;
+                    let asked =
+                        ask.paths
+                            .iter()
+                            .any(|path| match path.find(['*', '?', '{', '$', '[']) {
+                                Some(at) => entry.name.starts_with(path.get(..at).unwrap_or("")),
+                                None => *path == entry.name,
+                            });
+                    return if asked || bare && !several && (of_folder || ask.paths.is_empty()) {
+                        Fit::Surely
+                    } else {
+                        Fit::Likely
+                    };
                 }
                 return if is_heading(line, &ask) {
                     Fit::Likely
@@ -208,6 +230,8 @@ impl Probe for Ls {
             }
             if is_heading(line, &ask) {
                 Fit::Likely
+            } else if is_sentence(line) {
+                Fit::Hardly
             } else {
                 Fit::Perhaps
             }
@@ -248,6 +272,14 @@ fn is_heading(text: &str, ask: &Ask<'_>) -> bool {
     heading(text, ask).is_some()
 }
 
+/// Words, or a log's line: names are seldom so.
+fn is_sentence(line: &str) -> bool {
+    let words = line.split_whitespace().count();
+    super::line::read_head(line).is_timed()
+        || words > 2 && (line.contains(": ") || !line.contains("  ") && !line.contains('\t'))
+        || line.ends_with(['.', ';', '!', '?', '{', ')'])
+}
+
 /// `path:` above the entries of one of several folders.
 fn heading<'t>(text: &'t str, ask: &Ask<'_>) -> Option<&'t str> {
     let path = text.strip_suffix(':')?;
@@ -257,7 +289,18 @@ fn heading<'t>(text: &'t str, ask: &Ask<'_>) -> Option<&'t str> {
             .paths
             .iter()
             .any(|path| path.contains(['*', '?', '{', '$']));
-    (several && !path.is_empty()).then_some(unquoted(path))
+    let path = unquoted(path);
+    // Of a pattern its fixed front is known, of a variable nothing; below a folder lie others.
+    let asked = |asked: &&str| {
+        let front = asked.split(['*', '?', '{', '$', '[']).next().unwrap_or("");
+        if front.len() < asked.len() {
+            path.starts_with(front.trim_start_matches("./")) || path.starts_with(front)
+        } else {
+            path == *asked || ask.recursive && path.starts_with(asked.trim_end_matches('/'))
+        }
+    };
+    let known = ask.paths.iter().any(asked) || ask.paths.is_empty() && path.starts_with('.');
+    (several && known && !path.is_empty()).then_some(path)
 }
 
 /// A list being read: the folder it is of, and what it has shown.

@@ -327,7 +327,7 @@ impl Probe for Free {
         invocation.program() == "free"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::at_least(1, |line, _| {
             let start = line.trim_start();
             let known = [
@@ -339,7 +339,13 @@ impl Probe for Free {
                 "High:",
                 "Total:",
             ];
-            known.iter().any(|word| start.starts_with(word)).into()
+            let figures =
+                line.contains(|c: char| c.is_ascii_digit()) || start.starts_with("total ");
+            match known.iter().any(|word| start.starts_with(word)) {
+                true if figures => Fit::Surely,
+                true if ctx.filter.columns.is_some() || ctx.filter.reshaped => Fit::Likely,
+                _ => Fit::No,
+            }
         })
     }
 
@@ -519,7 +525,7 @@ impl Probe for Env {
             if assignment(line).is_some() {
                 Fit::Surely
             } else if nth > 0 {
-                Fit::Perhaps // a value of several lines
+                Fit::Hardly // a value of several lines
             } else {
                 Fit::No
             }

@@ -5,7 +5,7 @@
 //! `…/docker`.
 
 use super::words::{Args, int, leading_int};
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, line};
 use crate::fact::{Container, Unit};
 use crate::shell::{Invocation, Tri};
 
@@ -34,6 +34,44 @@ pub(super) struct Systemctl;
 
 const SYSTEMCTL_VALUED: &str =
     "p property t type H host M machine n lines o output state signal s kill-who root job-mode";
+
+/// A line of `systemctl status`: a bullet, a key, a branch of the tree of processes, a line of the
+/// journal.
+fn status_fit(shown: &str) -> Fit {
+    let text = shown.trim_start();
+    let indent = shown.len() - text.len();
+    let key = text
+        .split_once(": ")
+        .or_else(|| text.split_once(':'))
+        .is_some_and(|(key, _)| {
+            (2..=16).contains(&key.len())
+                && key.starts_with(|c: char| c.is_ascii_uppercase())
+                && key
+                    .chars()
+                    .all(|c| c.is_ascii_alphabetic() || c == ' ' || c == '-')
+        });
+    let bullet = ["●", "○", "×", "↻", "* "]
+        .iter()
+        .any(|start| shown.starts_with(start));
+    let branch = ["├─", "└─", "│ "]
+        .iter()
+        .any(|start| text.starts_with(start));
+    if bullet
+        || branch
+        || shown.starts_with("TriggeredBy:")
+        || key && (2..13).contains(&indent)
+        || shown.starts_with("Warning: ")
+        || shown.starts_with("Hint: ")
+    {
+        Fit::Surely
+    } else if line::read_head(shown).is_journal() || indent >= 13 {
+        Fit::Likely
+    } else if text.is_empty() {
+        Fit::Perhaps
+    } else {
+        Fit::No
+    }
+}
 
 impl Probe for Systemctl {
     fn recognises(&self, invocation: &Invocation) -> bool {
@@ -82,31 +120,23 @@ impl Probe for Systemctl {
                 });
                 if property { Fit::Surely } else { Fit::Perhaps }
             }),
-            Some("status") | None => Grammar::any(|line, _| {
-                let known = [
-                    "●",
-                    "○",
-                    "×",
-                    "*",
-                    "     Loaded:",
-                    "     Active:",
-                    "   Main PID:",
-                    "    Process:",
-                    "      Tasks:",
-                    "     Memory:",
-                    "        CPU:",
-                    "     CGroup:",
-                    "   Duration:",
-                    "TriggeredBy:",
-                    "       Docs:",
-                    "    Drop-In:",
-                    "     Status:",
-                    "    Invocation:",
-                    "Warning: ",
-                ];
-                if known.iter().any(|start| line.starts_with(start)) || line.starts_with("   ") {
-                    Fit::Surely
-                } else if line.contains("systemd[") || line.contains("]: ") {
+            Some("status") | None => {
+                let args = Args::of(ctx.invocation, SYSTEMCTL_VALUED);
+                let own_form = args.has(&["o", "output"]);
+                Grammar::any(move |line, _| match status_fit(line) {
+                    Fit::No if own_form => Fit::Perhaps,
+                    fit => fit,
+                })
+            }
+            Some("cat") => Grammar::any(|line, _| {
+                let setting = line.split_once('=').is_some_and(|(key, _)| {
+                    key.starts_with(|c: char| c.is_ascii_uppercase())
+                        && key.chars().all(|c| c.is_ascii_alphanumeric())
+                });
+                if setting
+                    || line.starts_with("# /")
+                    || line.starts_with('[') && line.ends_with(']')
+                {
                     Fit::Likely
                 } else {
                     Fit::Perhaps
@@ -473,7 +503,11 @@ impl Probe for DockerPs {
             if line.starts_with("CONTAINER ID") || states.iter().any(|state| line.contains(state)) {
                 Fit::Surely
             } else if custom {
-                Fit::Perhaps
+                if line::read_head(line).is_timed() {
+                    Fit::Hardly
+                } else {
+                    Fit::Perhaps
+                }
             } else {
                 Fit::No
             }
@@ -612,7 +646,26 @@ impl Probe for DockerInspect {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let templated = Args::of(ctx.invocation, "f format type").has(&["f", "format"]);
         if templated {
-            return Grammar::at_least(1, |_, _| Fit::Perhaps);
+            let args = Args::of(ctx.invocation, "f format type");
+            let format = args.value(&["f", "format"]).unwrap_or("");
+            let words = args.operands.iter().skip(1);
+            let named = words.filter(|word| word.text != "inspect").count().max(1);
+            let json = format.starts_with("{{json") && format.ends_with("}}");
+            let fit = move |line: &str, _: usize| match line
+                .starts_with(['{', '[', '"', 'n', 't', 'f'])
+                || line.starts_with(|c: char| c.is_ascii_digit())
+            {
+                false if json => Fit::No,
+                true if json && line.starts_with(['{', '[', '"']) => Fit::Likely,
+                _ => Fit::Perhaps,
+            };
+            // A template may hold line ends and loops.
+            let open = format.contains("range") || format.contains("\\n") || format.contains('\n');
+            return if open {
+                Grammar::at_least(1, fit)
+            } else {
+                Grammar::exactly(named, fit)
+            };
         }
         Grammar::any(|line, _| {
             if line.starts_with(['[', ']', ' ']) {

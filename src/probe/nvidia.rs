@@ -4,6 +4,7 @@
 //! Sources: nvidia-smi of drivers 470 to 590, `nvidia-smi --help-query-gpu`; gpustat 1.1;
 //! `tests/fixtures/probes/nvidia-smi`.
 
+use super::nvidia_lines::{csv_fit, monitor_fit, picked_fit, report_fit};
 use super::nvidia_table;
 use super::words::{Args, count, int, number, whole};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
@@ -15,10 +16,18 @@ use crate::shell::{Invocation, Tri};
 enum Form {
     Table,
     List,
-    Gpus { fields: Vec<String>, header: bool },
-    Apps { fields: Vec<String>, header: bool },
+    Gpus {
+        fields: Vec<String>,
+        header: bool,
+    },
+    Apps {
+        fields: Vec<String>,
+        header: bool,
+    },
     Dmon,
     Pmon,
+    /// `-q`: keys and values, indented by what they belong to.
+    Report,
     Other,
 }
 
@@ -54,6 +63,8 @@ fn form(invocation: &Invocation) -> Form {
         Form::Apps { fields, header }
     } else if args.has(&["L", "list-gpus"]) {
         Form::List
+    } else if args.has(&["q", "query"]) && !args.has(&["x", "xml-format"]) {
+        Form::Report
     } else if args.has(&[
         "q",
         "query",
@@ -116,12 +127,17 @@ impl Probe for NvidiaSmi {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let form = form(ctx.invocation);
         let min = usize::from(!matches!(form, Form::Apps { header: false, .. }));
+        let loops = repeats(ctx.invocation) || ctx.filter.may_lose_start();
         Grammar::at_least(min, move |line, nth| {
             if is_message(line) {
                 return Fit::Surely;
             }
             match &form {
-                Form::Table => nvidia_table::fit(line),
+                Form::Table => match nvidia_table::fit(line) {
+                    // The time stands above the table; only a loop prints it again.
+                    Fit::Likely if nth > 0 && !loops => Fit::No,
+                    fit => fit,
+                },
                 Form::List => line.trim_start().starts_with("GPU ").into(),
                 Form::Gpus { fields, header } | Form::Apps { fields, header } => {
                     let counted = ctx.filter.numbered;
@@ -134,22 +150,14 @@ impl Probe for NvidiaSmi {
                     let again = nth > usize::from(*header)
                         && !repeats(ctx.invocation)
                         && row.is_some_and(|row| first_gpu(row, fields));
-                    row.filter(|_| !again)
-                        .map_or(Fit::No, |row| csv_fit(row, nth, fields, *header))
-                }
-                Form::Dmon | Form::Pmon => {
-                    if line.starts_with("# ") {
-                        Fit::Surely
-                    } else if line
-                        .split_whitespace()
-                        .next()
-                        .is_some_and(|one| int(one).is_some())
-                    {
-                        Fit::Likely
-                    } else {
-                        Fit::No
+                    match (row.filter(|_| !again), &ctx.filter.columns) {
+                        (Some(row), Some(_)) => picked_fit(row, fields),
+                        (Some(row), None) => csv_fit(row, nth, fields, *header),
+                        (None, _) => Fit::No,
                     }
                 }
+                Form::Dmon | Form::Pmon => monitor_fit(line),
+                Form::Report => report_fit(line),
                 Form::Other => Fit::Perhaps,
             }
         })
@@ -169,7 +177,7 @@ impl Probe for NvidiaSmi {
             Form::Apps { fields, header } => apps(lines, &fields, header, ctx, sink),
             Form::Dmon => dmon(lines, ctx, sink),
             Form::Pmon => pmon(lines, ctx, sink),
-            Form::Other => {}
+            Form::Report | Form::Other => {}
         }
     }
 
@@ -186,7 +194,7 @@ impl Probe for NvidiaSmi {
 }
 
 /// The canonical name of a field as asked, or as a header prints it (`memory.used [MiB]`).
-fn field_name(written: &str) -> &str {
+pub(super) fn field_name(written: &str) -> &str {
     let bare = written.split('[').next().unwrap_or(written).trim();
     match bare {
         "gpu_name" => "name",
@@ -200,11 +208,11 @@ fn field_name(written: &str) -> &str {
     }
 }
 
-fn cells(line: &str) -> Vec<&str> {
+pub(super) fn cells(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
 
-fn is_header(line: &str, fields: &[String]) -> bool {
+pub(super) fn is_header(line: &str, fields: &[String]) -> bool {
     let cells = cells(line);
     cells.len() == fields.len()
         && cells.iter().zip(fields).all(|(cell, field)| {
@@ -236,56 +244,7 @@ fn first_gpu(row: &str, fields: &[String]) -> bool {
         .any(|(cell, field)| field_name(field) == "index" && *cell == "0")
 }
 
-fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -> Fit {
-    if is_header(line, fields) {
-        return if header && nth == 0 {
-            Fit::Surely
-        } else {
-            Fit::Likely
-        };
-    }
-    if header && nth == 0 {
-        return Fit::No;
-    }
-    let cells = cells(line);
-    let named = fields
-        .iter()
-        .any(|field| matches!(field_name(field), "name" | "clocks_throttle_reasons.active"));
-    if cells.len() != fields.len() && !(named && cells.len() > fields.len()) {
-        return Fit::No;
-    }
-    let good = cells
-        .iter()
-        .zip(fields)
-        .all(|(cell, field)| match field_name(field) {
-            "index" | "pid" | "count" => int(cell).is_some() || is_unknown(cell),
-            field
-                if field.starts_with("memory.")
-                    || field.starts_with("utilization")
-                    || field.starts_with("power.")
-                    || field.starts_with("temperature")
-                    || field == "used_memory"
-                    || field.starts_with("clocks.") =>
-            {
-                number(cell).is_some() || is_unknown(cell)
-            }
-            "uuid" => cell.starts_with("GPU-") || cell.starts_with("MIG-") || is_unknown(cell),
-            _ => true,
-        });
-    if !good {
-        Fit::No
-    } else if cells.len() > 1
-        || line.ends_with("MiB")
-        || line.ends_with('%')
-        || line.ends_with(" W")
-    {
-        Fit::Surely
-    } else {
-        Fit::Likely
-    }
-}
-
-fn is_unknown(cell: &str) -> bool {
+pub(super) fn is_unknown(cell: &str) -> bool {
     let cell = cell.trim_matches(['[', ']']);
     matches!(
         cell,

@@ -46,6 +46,7 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
                 Fit::Perhaps
             }
         }),
+        "docker" | "podman" | "nerdctl" => return engine(invocation),
         "lsmod" => Grammar::any(|line, _| {
             let number = line
                 .split_whitespace()
@@ -64,6 +65,39 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
         }
         _ => return None,
     })
+}
+
+/// Verbs of container engines that say the names they were given, and `pull`.
+fn engine(invocation: &Invocation) -> Option<Grammar<'_>> {
+    let args = Args::of(invocation, "t time s signal f filter platform");
+    let mut words = args.texts();
+    match words.next()? {
+        "rm" | "start" | "stop" | "restart" | "kill" | "pause" | "unpause" => {
+            let names: Vec<&str> = words.collect();
+            Some(Grammar::any(move |line, _| {
+                if names.contains(&line.trim()) {
+                    Fit::Surely
+                } else {
+                    Fit::Hardly
+                }
+            }))
+        }
+        "pull" => Some(Grammar::any(|line, _| {
+            let known = ["Using default tag", "Digest: ", "Status: ", "docker.io/"];
+            let layer = line
+                .split_once(": ")
+                .is_some_and(|(id, _)| id.len() == 12 && id.chars().all(|c| c.is_ascii_hexdigit()));
+            if layer
+                || line.contains(": Pulling from ")
+                || known.iter().any(|one| line.starts_with(one))
+            {
+                Fit::Surely
+            } else {
+                Fit::Hardly
+            }
+        })),
+        _ => None,
+    }
 }
 
 /// `which`, `type -p`, `command -v`: where programs lie.

@@ -19,6 +19,8 @@ pub(crate) struct Speaker<'a> {
     pub err: Option<Stream>,
     /// Its output becomes words or another program's input.
     pub swallowed: bool,
+    /// It only passes on what an earlier stage of its pipeline prints.
+    pub passes_on: bool,
     /// It may not run at all.
     pub optional: bool,
     /// It may run many times.
@@ -105,6 +107,7 @@ fn speaker<'a>(tree: &'a Tree, invocation: &'a Invocation) -> Speaker<'a> {
         out,
         err: route.err,
         swallowed: route.swallowed,
+        passes_on: !route.source,
         optional: !certain(tree, invocation, false),
         in_loop: in_loop(tree, invocation, 0),
     }

@@ -264,7 +264,8 @@ impl Probe for Pgrep {
                 }
                 match &regex {
                     Some(regex) if regex.is_match(rest.trim_start()) => Fit::Surely,
-                    _ => Fit::Perhaps,
+                    Some(_) => Fit::Hardly,
+                    None => Fit::Perhaps,
                 }
             } else if let Some(delimiter) = &ask.delimiter {
                 let all = line.split(delimiter.as_str()).all(|one| int(one).is_some());

@@ -180,6 +180,22 @@ fn of_header(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether these are the names that stand above these columns.
+fn heads(names: &[String], columns: &[String]) -> bool {
+    // Columns with headers of one's own (`pid=ID`) have any name.
+    let known = |name: &str| {
+        matches!(
+            name,
+            "pid" | "ppid" | "user" | "pcpu" | "pmem" | "rss" | "vsz" | "stat" | "wchan" | "etime"
+        )
+    };
+    names.len() == columns.len()
+        && names
+            .iter()
+            .zip(columns)
+            .all(|(name, column)| name == column || !known(name) || !known(column))
+}
+
 /// `ps`.
 pub(super) struct Ps;
 
@@ -193,6 +209,13 @@ impl Probe for Ps {
         let min = usize::from(!ask.no_header && ctx.filter.patterns.is_empty());
         Grammar::at_least(min, move |line, nth| {
             if is_header(line) {
+                let names = of_header(line);
+                if !ask.columns.is_empty()
+                    && ctx.filter.columns.is_none()
+                    && !heads(&names, &ask.columns)
+                {
+                    return Fit::No;
+                }
                 return if nth == 0 || ctx.filter.sorted {
                     Fit::Surely
                 } else {
@@ -207,6 +230,16 @@ impl Probe for Ps {
             }
             let names: Vec<&str> = ask.columns.iter().map(String::as_str).collect();
             match columns::picked(&names, ctx.filter).and_then(|names| row_process(line, &names)) {
+                Some((process, _))
+                    if ask.by_pid
+                        && process.pid > 0
+                        && !ask.asked_pids.is_empty()
+                        && !ask.asked_pids.contains(&process.pid)
+                        && !ctx.filter.numbered
+                        && ctx.invocation.words.iter().all(|word| word.literal) =>
+                {
+                    Fit::No
+                }
                 Some((process, sure)) if process.pid > 0 && sure => Fit::Surely,
                 Some(_) => Fit::Likely,
                 None => Fit::No,

@@ -159,8 +159,19 @@ impl Probe for Ss {
                 || ss_row(line).is_some()
             {
                 Fit::Surely
-            } else if summary
-                || line.starts_with('\t')
+            } else if summary {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let totals = words.first().is_some_and(|first| {
+                    matches!(*first, "Total:" | "TCP:" | "Transport")
+                        || matches!(*first, "RAW" | "UDP" | "TCP" | "INET" | "FRAG" | "*")
+                            && words.iter().skip(1).all(|word| int(word).is_some())
+                });
+                match (totals, line.is_empty()) {
+                    (true, _) => Fit::Surely,
+                    (_, true) => Fit::Perhaps,
+                    _ => Fit::No,
+                }
+            } else if line.starts_with('\t')
                 || line.contains("users:((")
                 || line.starts_with("Cannot open netlink")
             {
@@ -551,6 +562,12 @@ fn fuser_pid(word: &str) -> Option<i64> {
     (pid > 0 && rest.chars().all(|c| "cefFrm.".contains(c))).then_some(pid)
 }
 
+/// A row of `fuser -v`, as far as the terminal shows it: file, user, id, how it is used, program.
+fn verbose_row(words: &[&str]) -> bool {
+    let used = |word: &&str| word.len() >= 2 && word.chars().all(|c| "cefFrm.".contains(c));
+    words.starts_with(&["USER", "PID", "ACCESS"]) || words.iter().skip(1).any(used)
+}
+
 impl Probe for Fuser {
     fn recognises(&self, invocation: &Invocation) -> bool {
         invocation.program() == "fuser"
@@ -563,6 +580,8 @@ impl Probe for Fuser {
                 Fit::Perhaps
             } else if words.iter().all(|word| fuser_pid(word).is_some()) {
                 Fit::Likely
+            } else if verbose_row(&words) {
+                Fit::Surely
             } else {
                 Fit::No
             }

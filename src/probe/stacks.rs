@@ -42,19 +42,27 @@ impl Probe for PySpy {
         invocation.program() == "py-spy"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
-            let known = [
-                "Process ",
-                "Python v",
-                "Thread ",
-                "    ",
-                "Collecting samples",
-                "Error: ",
-            ];
-            if known.iter().any(|start| line.starts_with(start)) {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let args = Args::of(ctx.invocation, "p pid r rate d duration o output f format");
+        let asked = args.value(&["p", "pid"]).and_then(int);
+        let many = args.has(&["s", "subprocesses"]);
+        let values = args.has(&["l", "locals"]);
+        Grammar::any(move |line, nth| {
+            if let Some((pid, _)) = line
+                .strip_prefix("Process ")
+                .and_then(|rest| rest.split_once(": "))
+            {
+                let own = many || nth == 0 && asked.is_none_or(|asked| int(pid) == Some(asked));
+                return own.into();
+            }
+            if ["Python v", "Collecting samples", "Error: "]
+                .iter()
+                .any(|start| line.starts_with(start))
+                || is_thread(line)
+                || is_frame(line)
+            {
                 Fit::Surely
-            } else if line.is_empty() {
+            } else if line.is_empty() || values && line.starts_with("        ") {
                 Fit::Perhaps
             } else {
                 Fit::No
@@ -133,6 +141,29 @@ impl Probe for PySpy {
         ];
         known.iter().any(|start| line.starts_with(start)).into()
     }
+}
+
+/// `Thread 684 (active): "MainThread"`
+fn is_thread(line: &str) -> bool {
+    line.strip_prefix("Thread ")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '0'))
+}
+
+/// `    forward (torch/nn/modules/module.py:1511)`
+fn is_frame(line: &str) -> bool {
+    line.starts_with("    ")
+        && line.ends_with(')')
+        && line.rsplit_once(" (").is_some_and(|(name, place)| {
+            let place = place.trim_end_matches(')');
+            !name.trim().starts_with("at ")
+                && (place
+                    .rsplit_once(':')
+                    .is_some_and(|(_, line)| int(line).is_some())
+                    || place.contains(".so")
+                    || place.contains(".py"))
+        })
+        || line.starts_with("    Arguments:")
+        || line.starts_with("    Locals:")
 }
 
 /// gdb in batch mode, `pstack`, `gstack`, `eu-stack`.

@@ -27,7 +27,10 @@ impl Probe for Texts {
             What::Look(Part::End(_) | Part::Start(_)) => most.unwrap_or(0),
             _ => 0,
         };
-        let searches = matches!(&probe.what, What::Search(_));
+        // With lines around the matches it prints what any look prints.
+        let kernel = ctx.invocation.program() == "dmesg";
+        let journal = ctx.invocation.program() == "journalctl";
+        let searches = matches!(&probe.what, What::Search(search) if !search.context);
         let fit = move |line: &str, _: usize| {
             if counts {
                 let number = line.trim().parse::<u64>().is_ok();
@@ -44,6 +47,8 @@ impl Probe for Texts {
             }
             match (probe.fits(line), searches) {
                 (true, true) => Fit::Likely,
+                (true, false) if journal && line::read_head(line).is_journal() => Fit::Likely,
+                (true, false) if kernel && line.starts_with('[') => Fit::Likely,
                 (true, false) => Fit::Perhaps,
                 (false, _) => Fit::No,
             }

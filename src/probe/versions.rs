@@ -56,6 +56,35 @@ fn version_in(text: &str) -> Option<&str> {
         })
 }
 
+/// What programs print beside their version.
+fn is_boilerplate(line: &str, program: &str) -> bool {
+    [
+        "Copyright ",
+        "License ",
+        "Built on ",
+        "Build cuda_",
+        "Cuda compilation tools",
+        "This is free software",
+        "There is NO WARRANTY",
+        "Written by ",
+        "OpenJDK ",
+        "Java(TM)",
+        "Java HotSpot",
+        "Runtime Environment",
+    ]
+    .iter()
+    .any(|start| line.starts_with(start))
+        || (program.len() > 1
+            && line
+                .get(..program.len())
+                .is_some_and(|front| front.eq_ignore_ascii_case(program))
+            && version_in(line).is_some())
+        || line.starts_with(program)
+            && line
+                .get(program.len()..)
+                .is_some_and(|rest| rest.starts_with(": "))
+}
+
 impl Probe for Versions {
     fn recognises(&self, invocation: &Invocation) -> bool {
         form(invocation).is_some()
@@ -63,7 +92,9 @@ impl Probe for Versions {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let form = form(ctx.invocation);
+        let program = ctx.invocation.program();
         Grammar::any(move |line: &str, nth: usize| match form {
+            Some(Form::OneLine) if is_boilerplate(line, program) => Fit::Likely,
             Some(Form::OneLine | Form::Kernel) if nth == 0 => {
                 if version_in(line).is_some() {
                     Fit::Likely

@@ -7,6 +7,7 @@
     reason = "a test may stop where it stands"
 )]
 
+mod attribution;
 mod bad_input;
 mod bench;
 mod cases;

@@ -30,6 +30,12 @@ impl Head {
     pub(crate) fn is_timed(&self) -> bool {
         self.when.is_some()
     }
+
+    /// It is a line of the journal or of a syslog: a time, and a program with its id.
+    pub(crate) fn is_journal(&self) -> bool {
+        let named = |worker: &str| worker.ends_with(']') || worker == "kernel";
+        self.when.is_some() && self.worker.as_deref().is_some_and(named)
+    }
 }
 
 /// A prefix is looked for in no more than this much of a line.
