@@ -1,6 +1,7 @@
 //! The verbs: one file each. `main` sends a line here when its first word is one of them.
 
 pub mod tidy;
+mod hint;
 pub mod run;
 pub mod desk;
 mod page;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::capture::run::{self, Options};
 use crate::capture::sys;
+use crate::cmd::hint;
 use crate::event::Exit;
 
 /// `rec`'s own failure before anything was started.
@@ -31,6 +32,9 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
             }
         }
     };
+    if let Some(hint) = (!options.quiet).then(|| hint::before(argv)).flatten() {
+        say(&hint);
+    }
     let ended = run::record(
         &Options {
             session: options.session.clone(),

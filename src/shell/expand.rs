@@ -325,7 +325,7 @@ impl Walker<'_> {
     ) -> (Vec<Carried>, Stdin) {
         let mut out = Vec::new();
         let mut stdin = ctx.stdin.clone();
-        for redirect in redirects {
+        for redirect in redirects.iter().take(MAX_REDIRECTS) {
             let output = !matches!(
                 redirect.kind,
                 RedirectKind::Input
@@ -482,6 +482,9 @@ impl Walker<'_> {
         field
     }
 }
+
+/// Redirections kept of one command.
+const MAX_REDIRECTS: usize = 256;
 
 /// Takes the backslashes out that an unquoted here-document takes out.
 fn unescape_heredoc(raw: &str, out: &mut String) {

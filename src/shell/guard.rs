@@ -14,6 +14,7 @@ const MAX_HEREDOCS: usize = 400;
 /// Why a text is left to the crude reader; `None` for every text that people write. Linear.
 pub(super) fn too_wild(text: &str) -> Option<&'static str> {
     let (mut round, mut square, mut expansions) = (0_usize, 0_usize, 0_usize);
+    let mut curly = 0_usize;
     let (mut times, mut heredocs) = (0_usize, 0_usize);
     let mut body_ends: Option<&str> = None;
     for line in text.lines() {
@@ -33,12 +34,17 @@ pub(super) fn too_wild(text: &str) -> Option<&'static str> {
                 b'[' => square += 1,
                 b']' => square = square.saturating_sub(1),
                 b'{' if previous == b'$' => expansions += 1,
-                b'}' => expansions = expansions.saturating_sub(1),
+                b'{' => curly += 1,
+                b'}' => {
+                    expansions = expansions.saturating_sub(1);
+                    curly = curly.saturating_sub(1);
+                }
                 b'<' if previous == b'<' => heredocs += 1,
                 _ => {}
             }
             previous = *byte;
-            if round > MAX_OPEN || square > MAX_OPEN || expansions > MAX_OPEN_EXPANSIONS {
+            let most = round.max(square).max(curly);
+            if most > MAX_OPEN || expansions > MAX_OPEN_EXPANSIONS {
                 return Some("it opens more brackets inside each other than are followed");
             }
         }
@@ -87,6 +93,8 @@ mod tests {
             "<<<\\",
             "a[",
             "${x:-",
+            "{a,b}{",
+            "echo {a,",
         ] {
             assert!(too_wild(&wild.repeat(4000)).is_some(), "{wild}");
         }

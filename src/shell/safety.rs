@@ -5,7 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Invocation, RedirectTo, parse};
+use super::{HopKind, Invocation, RedirectTo, Tree, parse};
+
+mod scripts;
+mod tables;
+mod tools;
+
+use tables::{ENDS, HEAVY, LOOKS};
 
 /// How much a command may change, from harmless to final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,42 +53,138 @@ pub fn safety(line: &str) -> Safety {
         ChangesState
     };
     for invocation in &tree.invocations {
-        let carries = invocation.hop.is_some()
-            && tree
-                .invocations
-                .iter()
-                .any(|other| other.parent == Some(invocation.index));
-        worst = worst.max(match (invocation.hop, carries) {
-            (Some(_), true) => redirect_safety(invocation),
-            (Some(_), false) => ChangesState,
-            (None, _) if invocation.words.is_empty() && invocation.parent.is_some() => {
-                // Somebody works there by hand.
-                let session = invocation.assignments.is_empty() && invocation.redirects.is_empty();
-                if session {
-                    ChangesState
-                } else {
-                    redirect_safety(invocation)
-                }
-            }
-            (None, _) => redirect_safety(invocation).max(invocation_safety(invocation)),
-        });
+        worst = worst.max(in_tree(&tree, invocation));
     }
     worst
 }
 
-/// A file that is written changes state.
-fn redirect_safety(invocation: &Invocation) -> Safety {
-    let writes = invocation
-        .redirects
+/// The class of an invocation, what it carries left aside.
+fn in_tree(tree: &Tree, invocation: &Invocation) -> Safety {
+    let around = redirect_safety(invocation).max(environment_safety(invocation));
+    let carries = || {
+        tree.invocations
+            .iter()
+            .any(|other| other.parent == Some(invocation.index))
+    };
+    match invocation.hop {
+        Some(_) if carries() => around.max(hop_safety(invocation)),
+        Some(_) => ChangesState,
+        // Somebody works there by hand.
+        None if invocation.words.is_empty()
+            && invocation.parent.is_some()
+            && invocation.assignments.is_empty()
+            && invocation.redirects.is_empty() =>
+        {
+            ChangesState
+        }
+        None if invocation.words.is_empty() => around,
+        None => around.max(invocation_safety(invocation)),
+    }
+}
+
+/// What a hop does besides carrying others.
+fn hop_safety(hop: &Invocation) -> Safety {
+    let words = hop.words.iter().map(|word| word.text.as_str());
+    match (hop.hop, hop.program()) {
+        // srun waits for a look; everything else is left behind.
+        (Some(HopKind::Detached), "srun" | "mpirun" | "mpiexec") => HeavyRead,
+        (Some(HopKind::Detached), _) => ChangesState,
+        (Some(HopKind::Container), _) => {
+            let makes = |word: &str| matches!(word, "run" | "debug" | "create");
+            read_only_if(!words.clone().take(4).any(makes), ChangesState)
+        }
+        (Some(HopKind::Ssh), _) => {
+            // Settings of ssh may run commands on this side.
+            let runs = words.clone().any(|word| {
+                let word = word.to_ascii_lowercase();
+                word.contains("proxycommand")
+                    || word.contains("localcommand")
+                    || word.contains("knownhostscommand")
+            });
+            read_only_if(!runs && !hop.has_option(&["-E"]), ChangesState)
+        }
+        (_, "script" | "nsys" | "ncu" | "heaptrack") => ChangesState,
+        (_, "perf") => read_only_if(
+            hop.words.get(1).is_some_and(|w| w.text == "stat"),
+            ChangesState,
+        ),
+        (_, "time" | "strace" | "ltrace") => {
+            let base = if hop.program() == "time" {
+                ReadOnly
+            } else {
+                HeavyRead
+            };
+            let writes = hop.option_value(&["-o", "--output"]).is_some();
+            base.max(read_only_if(!writes, ChangesState))
+        }
+        (_, program) if HEAVY.contains(&program) => HeavyRead,
+        _ => ReadOnly,
+    }
+}
+
+/// Variables that make a harmless program run something else.
+fn environment_safety(invocation: &Invocation) -> Safety {
+    let acts = |name: &str| {
+        matches!(
+            name,
+            "PATH"
+                | "BASH_ENV"
+                | "ENV"
+                | "IFS"
+                | "EDITOR"
+                | "VISUAL"
+                | "LESSOPEN"
+                | "LESSCLOSE"
+                | "BROWSER"
+                | "SHELL"
+                | "PROMPT_COMMAND"
+                | "PYTHONSTARTUP"
+                | "PERL5OPT"
+                | "RUBYOPT"
+                | "NODE_OPTIONS"
+        ) || name.starts_with("LD_") && name != "LD_LIBRARY_PATH"
+            || name.starts_with("GIT_")
+            || name.ends_with("PAGER")
+    };
+    let exported = invocation
+        .args()
         .iter()
-        .any(|redirect| match &redirect.to {
-            RedirectTo::Truncate { path } | RedirectTo::Append { path } => !matches!(
-                &*path.text,
-                "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
-            ),
-            _ => false,
+        .filter(|_| matches!(invocation.program(), "export" | "declare" | "local"))
+        .filter_map(|word| word.text.split_once('='));
+    let mut names = invocation
+        .assignments
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .chain(exported.map(|(name, _)| name));
+    read_only_if(!names.any(acts), ChangesState)
+}
+
+/// A file that is written changes state; a device that is written is lost.
+fn redirect_safety(invocation: &Invocation) -> Safety {
+    let mut worst = ReadOnly;
+    for redirect in &invocation.redirects {
+        let (RedirectTo::Truncate { path } | RedirectTo::Append { path }) = &redirect.to else {
+            continue;
+        };
+        let path = path.text.as_str();
+        let device = [
+            "/dev/sd",
+            "/dev/nvme",
+            "/dev/vd",
+            "/dev/xvd",
+            "/dev/md",
+            "/dev/mem",
+        ];
+        worst = worst.max(match path {
+            "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" => ReadOnly,
+            // What reads it is judged by itself.
+            _ if path.starts_with(">(") => ReadOnly,
+            _ if device.iter().any(|device| path.starts_with(device)) => Destructive,
+            "/proc/sysrq-trigger" => Destructive,
+            _ => ChangesState,
         });
-    if writes { ChangesState } else { ReadOnly }
+    }
+    worst
 }
 
 /// The class of one invocation by its program and options, its redirections left aside.
@@ -97,6 +199,16 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         return ChangesState;
     }
     let has = |names: &[&str]| invocation.has_option(names);
+    // An expansion that is not quoted may turn out as options.
+    let open = || {
+        invocation
+            .args()
+            .iter()
+            .any(|word| !word.literal && !word.quoted && word.text.starts_with(['$', '`']))
+    };
+    if OPEN_TO_OPTIONS.contains(&program) && open() {
+        return ChangesState;
+    }
     let first = || {
         args.iter()
             .find(|arg| !arg.starts_with('-'))
@@ -123,7 +235,7 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
             Destructive,
         ),
         "fuser" => read_only_if(!has(&["-k", "--kill"]), Destructive),
-        "find" => find(&args),
+        "find" | "fd" => tools::find(invocation, &args),
         "du" => weighs_root(&args),
         "ls" => read_only_if(
             !(has(&["-R"]) && weighs_root(&args) == HeavyRead),
@@ -131,43 +243,107 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         ),
         "grep" | "egrep" | "rg" | "zgrep" => {
             let deep = has(&["-r", "-R", "--recursive"]) || program == "rg";
-            read_only_if(!deep || weighs_root(&args) == ReadOnly, HeavyRead)
+            let runs = args.iter().any(|arg| arg.starts_with("--pre"));
+            read_only_if(!runs, ChangesState).max(read_only_if(
+                !deep || weighs_root(&args) == ReadOnly,
+                HeavyRead,
+            ))
         }
-        "curl" => curl(invocation, &args),
-        "wget" => {
-            let prints = args
-                .iter()
-                .any(|arg| matches!(*arg, "--spider" | "-O-" | "-qO-"))
-                || invocation.option_value(&["-O"]) == Some("-");
-            read_only_if(
-                prints && !args.iter().any(|arg| arg.starts_with("--post")),
-                ChangesState,
-            )
+        "curl" => tools::curl(invocation),
+        "wget" => tools::wget(invocation, &args),
+        "nvidia-smi" => tools::nvidia_smi(&args),
+        "dcgmi" => match first() {
+            "discovery" | "dmon" | "nvlink" | "topo" | "modules" | "version" => ReadOnly,
+            "health" => read_only_if(!has(&["-s", "--set", "--clear"]), ChangesState),
+            "diag" => HeavyRead,
+            _ => ChangesState,
+        },
+        "rocm-smi" | "amd-smi" => {
+            let shows = |arg: &&str| {
+                arg.starts_with("--show")
+                    || !arg.starts_with('-')
+                    || matches!(
+                        *arg,
+                        "-a" | "-i" | "--json" | "--csv" | "-d" | "--alldevices"
+                    )
+            };
+            if args.iter().any(|arg| arg.contains("reset")) {
+                Destructive
+            } else {
+                read_only_if(
+                    args.iter().all(shows) && !matches!(first(), "set"),
+                    ChangesState,
+                )
+            }
         }
-        "nvidia-smi" => nvidia_smi(&args),
-        "rocm-smi" => read_only_if(
-            args.iter().all(|arg| !arg.starts_with("--set")),
+        "sed" => scripts::sed(invocation, &args),
+        "awk" | "gawk" | "mawk" | "nawk" => scripts::awk(invocation, &args),
+        "uniq" => read_only_if(
+            args.iter().filter(|arg| !arg.starts_with('-')).count() < 2,
             ChangesState,
         ),
-        "sed" => {
-            let edits = args.iter().any(|arg| {
-                arg.starts_with("--in-place")
-                    || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('i')
-            });
-            read_only_if(!edits, ChangesState)
+        "xxd" => read_only_if(
+            !has(&["-r"]) && args.iter().filter(|arg| !arg.starts_with('-')).count() < 2,
+            ChangesState,
+        ),
+        "tree" | "sar" => read_only_if(!has(&["-o"]), ChangesState),
+        "file" => read_only_if(!has(&["-C"]), ChangesState),
+        "ss" => read_only_if(!has(&["-K", "--kill"]), Destructive),
+        "history" => read_only_if(!has(&["-c", "-d", "-w", "-a", "-r", "-n"]), ChangesState),
+        "hash" => read_only_if(args.is_empty() || has(&["-r", "-l"]), ChangesState),
+        "ping" => read_only_if(!has(&["-f"]), HeavyRead),
+        "dd" => {
+            let target = args.iter().find_map(|arg| arg.strip_prefix("of="));
+            read_only_if(target.is_some_and(|path| path != "/dev/null"), HeavyRead).max(
+                read_only_if(matches!(target, None | Some("/dev/null")), Destructive),
+            )
         }
-        "awk" | "gawk" | "mawk" => {
-            let acts = args.iter().any(|arg| {
-                arg.contains("system(") || arg.contains("print >") || arg.contains("| \"")
-            });
-            read_only_if(!acts && !has(&["-i"]), ChangesState)
-        }
+        "tcpdump" | "tshark" => HeavyRead.max(read_only_if(!has(&["-w", "-z"]), ChangesState)),
+        "gdb" => scripts::gdb(invocation, &args),
+        "perf" => HeavyRead.max(read_only_if(
+            matches!(first(), "stat" | "top" | "report" | "list" | "script"),
+            ChangesState,
+        )),
+        "jmap" => HeavyRead.max(read_only_if(
+            !args.iter().any(|arg| arg.contains("dump")),
+            ChangesState,
+        )),
+        "jcmd" => read_only_if(
+            args.len() < 2
+                || args.iter().any(|arg| {
+                    matches!(
+                        *arg,
+                        "Thread.print"
+                            | "VM.flags"
+                            | "VM.version"
+                            | "VM.uptime"
+                            | "GC.heap_info"
+                            | "help"
+                            | "VM.command_line"
+                    )
+                }),
+            ChangesState,
+        )
+        .max(HeavyRead),
         "sort" => read_only_if(
             invocation.option_value(&["-o", "--output"]).is_none(),
             ChangesState,
         ),
-        "date" => read_only_if(!has(&["-s", "--set"]), ChangesState),
-        "hostname" => read_only_if(args.iter().all(|arg| arg.starts_with('-')), ChangesState),
+        "date" => {
+            let values = ["-d", "-r", "-f", "--date", "--reference", "--file"];
+            let mut before = "";
+            let sets = args.iter().any(|arg| {
+                let value = values.contains(&std::mem::replace(&mut before, *arg));
+                !value && !arg.starts_with(['-', '+'])
+                    || arg.starts_with("-s")
+                    || arg.starts_with("--set")
+            });
+            read_only_if(!sets, ChangesState)
+        }
+        "hostname" | "domainname" => read_only_if(
+            args.iter().all(|arg| arg.starts_with('-')) && !has(&["-F", "-b", "--file", "--boot"]),
+            ChangesState,
+        ),
         "dmesg" => read_only_if(
             !has(&["-C", "-c", "--clear", "-D", "-E", "-n"]),
             ChangesState,
@@ -179,15 +355,7 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         "mount" | "ulimit" | "env" | "export" | "set" | "crontab" | "swapon" | "umask" => {
             bare(program, &args)
         }
-        "ip" | "bridge" => read_only_if(
-            !args.iter().any(|arg| {
-                matches!(
-                    *arg,
-                    "add" | "del" | "delete" | "set" | "flush" | "change" | "replace"
-                )
-            }),
-            ChangesState,
-        ),
+        "ip" | "bridge" | "tc" => tools::ip(&args),
         "ifconfig" | "ethtool" => read_only_if(
             args.len() < 2
                 || args
@@ -203,51 +371,103 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         ),
         "journalctl" => read_only_if(
             !args.iter().any(|arg| {
-                arg.starts_with("--vacuum") || matches!(*arg, "--rotate" | "--flush" | "--sync")
+                arg.starts_with("--vacuum")
+                    || matches!(
+                        *arg,
+                        "--rotate"
+                            | "--flush"
+                            | "--sync"
+                            | "--relinquish-var"
+                            | "--update-catalog"
+                            | "--setup-keys"
+                    )
             }),
             ChangesState,
         ),
         "systemctl" | "loginctl" | "timedatectl" | "hostnamectl" | "supervisorctl" | "service"
-        | "initctl" | "chronyc" => managers(program, &args),
-        "docker" | "podman" | "nerdctl" | "crictl" | "docker-compose" => engine(&args),
-        "kubectl" | "oc" | "k3s" | "helm" => cluster(&args),
-        "git" => git(&args),
-        "redis-cli" | "valkey-cli" => redis(&args),
+        | "initctl" | "chronyc" => tools::managers(program, &args),
+        "docker" | "podman" | "nerdctl" | "crictl" | "docker-compose" => {
+            tools::engine(program, invocation)
+        }
+        "kubectl" | "oc" | "k3s" | "helm" => tools::cluster(program, invocation),
+        "git" => tools::git(invocation, &args),
+        "redis-cli" | "valkey-cli" => tools::redis(invocation),
+        "psql" | "mysql" | "mariadb" | "sqlite3" | "clickhouse-client" => {
+            tools::sql(invocation, &args)
+        }
+        "rsync" => read_only_if(
+            !args
+                .iter()
+                .any(|arg| arg.starts_with("--del") || arg.starts_with("--remove-source")),
+            Destructive,
+        )
+        .max(ChangesState),
+        "virsh" | "ipmitool" | "zfs" | "zpool" | "nvme" | "mdadm" | "aws" | "gsutil" | "rclone"
+        | "terraform" | "etcdctl" | "consul" | "ray" | "pm2" | "mysqladmin" | "apachectl"
+        | "pg_ctl" | "launchctl" | "lxc" | "incus" | "btrfs" => tools::by_verb(program, &args),
         "openssl" => read_only_if(
-            matches!(first(), "s_client" | "x509" | "version"),
+            matches!(first(), "s_client" | "x509" | "version") && !args.contains(&"-out"),
             ChangesState,
         ),
         "ssh-keygen" => read_only_if(has(&["-l", "-F"]) && !has(&["-R"]), ChangesState),
-        "nginx" => read_only_if(
-            has(&["-t", "-T", "-v", "-V"]) && !has(&["-s"]),
-            ChangesState,
-        ),
+        "nginx" => match invocation.option_value(&["-s"]) {
+            Some("stop" | "quit") => Destructive,
+            Some(_) => ChangesState,
+            None => read_only_if(has(&["-t", "-T", "-v", "-V"]), ChangesState),
+        },
         "pip" | "pip3" | "conda" | "npm" | "apt" | "apt-cache" | "yum" | "dnf" | "gem"
         | "cargo" | "uv" | "snap" | "brew" => {
             let looks = [
-                "list", "show", "freeze", "search", "info", "check", "policy", "ls", "outdated",
+                "list", "show", "freeze", "search", "info", "policy", "ls", "outdated",
             ];
-            read_only_if(looks.contains(&first()), ChangesState)
+            let checks = first() == "check" && program.starts_with("pip");
+            read_only_if(checks || looks.contains(&first()), ChangesState)
         }
-        "dpkg" => read_only_if(has(&["-l", "-L", "-s", "-S", "--list"]), ChangesState),
+        "dpkg" => read_only_if(
+            args.first().is_some_and(|arg| {
+                matches!(
+                    *arg,
+                    "-l" | "-L" | "-s" | "-S" | "--list" | "--status" | "--listfiles"
+                )
+            }),
+            ChangesState,
+        ),
         "rpm" => read_only_if(
-            has(&["-q", "--query"]) && !has(&["-e", "-i", "-U"]),
+            args.first()
+                .is_some_and(|arg| arg.starts_with("-q") || *arg == "--query"),
+            ChangesState,
+        ),
+        "ufw" => read_only_if(first() == "status", ChangesState),
+        "firewall-cmd" => read_only_if(
+            args.iter().all(|arg| {
+                arg.starts_with("--list")
+                    || arg.starts_with("--get")
+                    || *arg == "--state"
+                    || arg.starts_with("--zone")
+            }),
             ChangesState,
         ),
         "scontrol" => read_only_if(first() == "show", ChangesState),
-        "ipcs" | "ldconfig" => read_only_if(program == "ipcs" || has(&["-p"]), ChangesState),
-        "tmux" => read_only_if(
-            matches!(
-                first(),
-                "ls" | "list-sessions" | "capture-pane" | "has-session" | "lsw" | "list-panes"
-            ),
-            ChangesState,
-        ),
-        "screen" => read_only_if(has(&["-ls", "-list"]), ChangesState),
-        "iptables" | "nft" => {
-            read_only_if(has(&["-L", "-S", "-n"]) || first() == "list", Destructive)
+        "ldconfig" => read_only_if(args == ["-p"], ChangesState),
+        "tmux" => match first() {
+            "ls" | "list-sessions" | "capture-pane" | "has-session" | "lsw" | "list-panes"
+            | "list-windows" => read_only_if(!args.contains(&";"), ChangesState),
+            verb if verb.starts_with("kill-") => Destructive,
+            _ => ChangesState,
+        },
+        "screen" => read_only_if(matches!(args.as_slice(), ["-ls" | "-list"]), ChangesState),
+        "nft" => read_only_if(first() == "list", Destructive),
+        "iptables" | "ip6tables" => {
+            let acts = has(&[
+                "-A", "-D", "-I", "-R", "-F", "-X", "-P", "-N", "-E", "-Z", "--append", "--delete",
+                "--insert", "--flush", "--policy", "--zero",
+            ]);
+            read_only_if(
+                has(&["-L", "-S", "--list", "--list-rules"]) && !acts,
+                Destructive,
+            )
         }
-        "xargs" => ReadOnly,
+        "xargs" => read_only_if(args.iter().all(|arg| arg.starts_with('-')), ChangesState),
         "python" | "python3" => {
             read_only_if(matches!(args.as_slice(), ["-V" | "-VV"]), ChangesState)
         }
@@ -255,6 +475,24 @@ pub(super) fn invocation_safety(invocation: &Invocation) -> Safety {
         _ => ChangesState,
     }
 }
+
+/// Programs that other options make dangerous.
+const OPEN_TO_OPTIONS: [&str; 14] = [
+    "find",
+    "sed",
+    "awk",
+    "gawk",
+    "curl",
+    "wget",
+    "sort",
+    "date",
+    "grep",
+    "ip",
+    "sysctl",
+    "uniq",
+    "nvidia-smi",
+    "journalctl",
+];
 
 /// Called by a path that is not one of the system's: whatever its name, it is somebody's own.
 pub(super) fn by_own_path(invocation: &Invocation) -> bool {
@@ -280,202 +518,6 @@ pub(super) fn by_own_path(invocation: &Invocation) -> bool {
 fn read_only_if(looks: bool, otherwise: Safety) -> Safety {
     if looks { ReadOnly } else { otherwise }
 }
-
-/// Programs that only look, whatever their options.
-const LOOKS: &[&str] = &[
-    "pgrep",
-    "pidof",
-    "ps",
-    "pstree",
-    "uptime",
-    "w",
-    "who",
-    "whoami",
-    "id",
-    "last",
-    "free",
-    "vmstat",
-    "iostat",
-    "mpstat",
-    "sar",
-    "pidstat",
-    "numastat",
-    "lscpu",
-    "lsblk",
-    "lspci",
-    "lsmod",
-    "lsusb",
-    "lsns",
-    "lsof",
-    "cat",
-    "tac",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "wc",
-    "fgrep",
-    "zcat",
-    "zless",
-    "cut",
-    "uniq",
-    "tr",
-    "nl",
-    "od",
-    "xxd",
-    "hexdump",
-    "strings",
-    "file",
-    "stat",
-    "tree",
-    "readlink",
-    "realpath",
-    "basename",
-    "dirname",
-    "pwd",
-    "uname",
-    "printenv",
-    "echo",
-    "printf",
-    "true",
-    "false",
-    "test",
-    "[",
-    "[[",
-    "((",
-    ":",
-    "cd",
-    "pushd",
-    "popd",
-    "sleep",
-    "wait",
-    "jobs",
-    "type",
-    "which",
-    "whereis",
-    "command",
-    "hash",
-    "history",
-    "exit",
-    "return",
-    "break",
-    "continue",
-    "ss",
-    "netstat",
-    "ping",
-    "ping6",
-    "dig",
-    "nslookup",
-    "host",
-    "getent",
-    "traceroute",
-    "tracepath",
-    "mtr",
-    "df",
-    "findmnt",
-    "md5sum",
-    "sha1sum",
-    "sha256sum",
-    "cksum",
-    "sum",
-    "diff",
-    "cmp",
-    "comm",
-    "jq",
-    "column",
-    "paste",
-    "fold",
-    "expand",
-    "rev",
-    "seq",
-    "nproc",
-    "getconf",
-    "arch",
-    "ldd",
-    "nm",
-    "objdump",
-    "readelf",
-    "c++filt",
-    "namei",
-    "getfacl",
-    "lsattr",
-    "modinfo",
-    "dcgmi",
-    "gpustat",
-    "nvtop",
-    "ibv_devinfo",
-    "ibstat",
-    "ibstatus",
-    "show_gids",
-    "sinfo",
-    "squeue",
-    "sacct",
-    "ssh-keyscan",
-    "ntpq",
-    "nvidia-bug-report",
-    "locale",
-    "tty",
-    "groups",
-    "lastlog",
-    "tload",
-    "slabtop",
-    "egrep",
-    "rg",
-    "zgrep",
-    "bzcat",
-    "xzcat",
-    "zstdcat",
-    "ipcs",
-    "shift",
-    "read",
-    "unset",
-    "local",
-    "lsipc",
-];
-
-/// Programs that look at a price: they stop what they look at, or read everything.
-const HEAVY: &[&str] = &[
-    "py-spy", "strace", "ltrace", "gdb", "perf", "bpftrace", "tcpdump", "jstack", "jmap", "jcmd",
-    "gcore", "nsys", "ncu", "iotop", "valgrind", "pstack", "eu-stack", "dstat", "atop", "rbspy",
-    "tshark", "bcc", "lttng",
-];
-
-/// Programs that end processes, remove data, or stop the machine.
-const ENDS: &[&str] = &[
-    "pkill",
-    "killall",
-    "skill",
-    "rm",
-    "rmdir",
-    "unlink",
-    "dd",
-    "shred",
-    "wipefs",
-    "fdisk",
-    "parted",
-    "sgdisk",
-    "truncate",
-    "reboot",
-    "shutdown",
-    "halt",
-    "poweroff",
-    "init",
-    "telinit",
-    "userdel",
-    "groupdel",
-    "lvremove",
-    "vgremove",
-    "pvremove",
-    "zpool",
-    "dropdb",
-    "swapoff",
-    "blkdiscard",
-    "ipcrm",
-    "srm",
-    "xkill",
-    "slay",
-    "scancel",
-];
 
 /// Programs that look when they are given nothing to do.
 fn bare(program: &str, args: &[&str]) -> Safety {
@@ -507,243 +549,4 @@ fn weighs_root(args: &[&str]) -> Safety {
         }
     });
     read_only_if(!near, HeavyRead)
-}
-
-fn find(args: &[&str]) -> Safety {
-    if args.contains(&"-delete") {
-        return Destructive;
-    }
-    let runs = args
-        .iter()
-        .position(|arg| matches!(*arg, "-exec" | "-execdir" | "-ok"));
-    if let Some(at) = runs {
-        let program = args.get(at + 1).copied().unwrap_or("");
-        return if ENDS.contains(&program) {
-            Destructive
-        } else {
-            read_only_if(
-                LOOKS.contains(&program) || matches!(program, "grep" | "ls"),
-                ChangesState,
-            )
-            .max(weighs_root(args))
-        };
-    }
-    if args
-        .iter()
-        .any(|arg| arg.starts_with("-fprint") || arg.starts_with("-fls"))
-    {
-        return ChangesState;
-    }
-    weighs_root(args)
-}
-
-fn curl(invocation: &Invocation, args: &[&str]) -> Safety {
-    let method = invocation
-        .option_value(&["-X", "--request"])
-        .unwrap_or("GET");
-    let sends = args.iter().any(|arg| {
-        arg.starts_with("--data")
-            || arg.starts_with("--json")
-            || arg.starts_with("--form")
-            || arg.starts_with("--upload")
-            || arg.starts_with("--output-dir")
-            || matches!(*arg, "--remote-name" | "--cookie-jar")
-            || arg.starts_with('-') && !arg.starts_with("--") && {
-                // Letters before the first that takes a value.
-                let flags = arg.get(1..).unwrap_or("");
-                let end = flags.find(['X', 'H', 'w', 'm', 'u', 'b', 'A', 'e', 'x', 'o', 'r', 'K']);
-                flags
-                    .get(..end.unwrap_or(flags.len()))
-                    .unwrap_or("")
-                    .contains(['d', 'F', 'T', 'O', 'c'])
-            }
-    });
-    let file = invocation.option_value(&["-o", "--output"]).or_else(|| {
-        let at = args
-            .iter()
-            .position(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('o'))?;
-        args.get(at + 1).copied()
-    });
-    let writes = file.is_some_and(|file| !matches!(file, "/dev/null" | "-" | "/dev/stdout"));
-    match method {
-        "DELETE" => Destructive,
-        "GET" | "HEAD" | "OPTIONS" => read_only_if(!sends && !writes, ChangesState),
-        _ => ChangesState,
-    }
-}
-
-fn nvidia_smi(args: &[&str]) -> Safety {
-    if args.iter().any(|arg| matches!(*arg, "-r" | "--gpu-reset")) {
-        return Destructive;
-    }
-    let sets = args.iter().any(|arg| {
-        let name = arg.split('=').next().unwrap_or(arg);
-        matches!(
-            name,
-            "-pm"
-                | "-pl"
-                | "-lgc"
-                | "-rgc"
-                | "-lmc"
-                | "-rmc"
-                | "-ac"
-                | "-rac"
-                | "-c"
-                | "-e"
-                | "-p"
-                | "-mig"
-                | "-am"
-                | "-caa"
-                | "-gtt"
-                | "-cc"
-                | "drain"
-                | "-dm"
-                | "-fdm"
-                | "-cgi"
-                | "-cci"
-                | "-dgi"
-                | "-dci"
-                | "-f"
-                | "--filename"
-                | "--persistence-mode"
-                | "--power-limit"
-                | "--lock-gpu-clocks"
-                | "--reset-gpu-clocks"
-                | "--compute-mode"
-                | "--ecc-config"
-                | "--reset-ecc-errors"
-                | "--applications-clocks"
-                | "--multi-instance-gpu"
-        )
-    });
-    let dmon = args
-        .first()
-        .is_some_and(|arg| matches!(*arg, "dmon" | "pmon" | "topo"));
-    read_only_if(!sets || dmon, ChangesState)
-}
-
-fn managers(program: &str, args: &[&str]) -> Safety {
-    let verbs: Vec<&str> = args
-        .iter()
-        .filter(|arg| !arg.starts_with('-'))
-        .copied()
-        .collect();
-    let verb = match program {
-        "service" => verbs.get(1).or(verbs.first()),
-        _ => verbs.first(),
-    };
-    match verb.copied().unwrap_or("") {
-        "stop" | "kill" | "poweroff" | "reboot" | "halt" | "kexec" | "emergency" | "rescue"
-        | "terminate-session" | "terminate-user" | "kill-session" | "kill-user" | "shutdown" => {
-            Destructive
-        }
-        "" | "status" | "show" | "cat" | "is-active" | "is-enabled" | "is-failed"
-        | "get-default" | "show-environment" | "show-user" | "show-session" | "show-timesync"
-        | "timesync-status" | "tail" | "avail" | "pid" | "sources" | "tracking" | "sourcestats"
-        | "user-status" => ReadOnly,
-        verb if verb.starts_with("list-") => ReadOnly,
-        _ => ChangesState,
-    }
-}
-
-fn engine(args: &[&str]) -> Safety {
-    let verbs: Vec<&str> = args
-        .iter()
-        .filter(|arg| !arg.starts_with('-'))
-        .copied()
-        .collect();
-    let verbs = match verbs.as_slice() {
-        [
-            "compose" | "container" | "image" | "volume" | "network",
-            rest @ ..,
-        ] => rest,
-        all => all,
-    };
-    match verbs {
-        [
-            "ps" | "logs" | "inspect" | "images" | "info" | "version" | "stats" | "top" | "port"
-            | "diff" | "history" | "events" | "search" | "ls" | "pods" | "inspecti" | "config",
-            ..,
-        ] => ReadOnly,
-        ["system", "df" | "info", ..] => ReadOnly,
-        ["rm" | "rmi" | "kill" | "prune" | "stop" | "down", ..] | ["system", "prune", ..] => {
-            Destructive
-        }
-        _ => ChangesState,
-    }
-}
-
-fn cluster(args: &[&str]) -> Safety {
-    let mut verbs = args.iter().filter(|arg| !arg.starts_with('-')).copied();
-    let known = [
-        "get",
-        "describe",
-        "logs",
-        "top",
-        "version",
-        "explain",
-        "api-resources",
-        "cluster-info",
-        "events",
-        "auth",
-        "list",
-        "status",
-        "history",
-        "delete",
-        "drain",
-        "apply",
-        "edit",
-        "patch",
-        "scale",
-        "set",
-        "rollout",
-        "cp",
-        "cordon",
-        "uninstall",
-        "whoami",
-        "diff",
-    ];
-    match verbs.find(|verb| known.contains(verb)).unwrap_or("") {
-        "delete" | "drain" | "uninstall" => Destructive,
-        "rollout" => read_only_if(
-            args.iter().any(|arg| matches!(*arg, "status" | "history")),
-            ChangesState,
-        ),
-        "get" | "describe" | "logs" | "top" | "version" | "explain" | "api-resources"
-        | "cluster-info" | "events" | "auth" | "list" | "status" | "history" | "whoami"
-        | "diff" => ReadOnly,
-        _ => ChangesState,
-    }
-}
-
-fn git(args: &[&str]) -> Safety {
-    let mut verbs = args.iter().filter(|arg| !arg.starts_with('-')).copied();
-    match verbs.next().unwrap_or("") {
-        "status" | "log" | "diff" | "show" | "rev-parse" | "describe" | "blame" | "ls-files"
-        | "shortlog" | "grep" | "reflog" | "cat-file" | "version" => ReadOnly,
-        "remote" | "branch" | "tag" | "stash" => {
-            let next = verbs.next();
-            read_only_if(matches!(next, None | Some("list" | "show")), ChangesState)
-        }
-        "reset" if args.contains(&"--hard") => Destructive,
-        "clean" => Destructive,
-        _ => ChangesState,
-    }
-}
-
-fn redis(args: &[&str]) -> Safety {
-    const LOOKS: &[&str] = &[
-        "ping", "info", "get", "llen", "ttl", "type", "keys", "scan", "dbsize", "lrange",
-        "hgetall", "client", "memory", "slowlog", "exists", "lastsave", "role",
-    ];
-    let lower: Vec<String> = args.iter().map(|arg| arg.to_ascii_lowercase()).collect();
-    if lower
-        .iter()
-        .any(|arg| matches!(arg.as_str(), "flushall" | "flushdb" | "shutdown" | "del"))
-    {
-        return Destructive;
-    }
-    let config_get = lower.windows(2).any(|pair| pair == ["config", "get"]);
-    let looks = config_get || lower.iter().any(|arg| LOOKS.contains(&arg.as_str()));
-    read_only_if(looks, ChangesState)
 }

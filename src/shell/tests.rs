@@ -939,6 +939,53 @@ fn lines_have_their_safety() {
 }
 
 #[test]
+fn the_table_of_safety_holds() {
+    let mut class = "";
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for line in include_str!("../../tests/fixtures/shell/safety.txt").lines() {
+        if let Some(name) = line.strip_prefix("# ") {
+            class = name;
+            continue;
+        }
+        count += 1;
+        let got = safety(line).name();
+        if got != class {
+            wrong.push(format!("{got}, not {class}: {line}"));
+        }
+    }
+    assert!(count >= 150 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_nobody_knows_is_never_read_only() {
+    for program in [
+        "frobnicate",
+        "./cat",
+        "bin/ls",
+        "/opt/x/tail",
+        "x-nvidia-smi",
+        "ls2",
+        "lsx",
+    ] {
+        for line in [
+            program.to_owned(),
+            format!("{program} --help-me"),
+            format!("ssh h {program} -l"),
+            format!("sudo {program}"),
+            format!("ls | xargs {program}"),
+            format!("find . -exec {program} {{}} +"),
+            format!("timeout 5 {program} status"),
+        ] {
+            assert!(
+                safety(&line) >= super::safety::Safety::ChangesState,
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
 fn broken_lines_give_what_can_be_read() {
     let rows = [
         ("echo 'unterminated", "echo"),

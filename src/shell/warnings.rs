@@ -16,6 +16,9 @@ use instead::Form;
 /// Longest line that warnings are looked for in, in bytes.
 pub const MAX_WARNED_BYTES: usize = 64 * 1024;
 
+/// Most invocations of a line that warnings are looked for in.
+const MAX_WARNED_INVOCATIONS: usize = 256;
+
 /// Something the line is about to do to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -30,7 +33,7 @@ pub struct Warning {
 /// What the line will do to itself, the worst first.
 pub fn warnings(tree: &Tree) -> Vec<Warning> {
     let line = tree.shells.first().map_or("", |shell| shell.text.as_str());
-    if line.len() > MAX_WARNED_BYTES {
+    if line.len() > MAX_WARNED_BYTES || tree.invocations.len() > MAX_WARNED_INVOCATIONS {
         return Vec::new();
     }
     let mut out: Vec<Warning> = Vec::new();

@@ -306,6 +306,34 @@ fn a_pipeline_on_a_terminal_keeps_its_line_ends() {
 }
 
 #[test]
+fn a_line_that_will_hurt_itself_is_told_on_a_terminal_unless_nobody_wants_it() {
+    let bench = Bench::new();
+    let hurts = ["bash", "-c", "true || pkill -f nobody; echo done"];
+    let shown = |command: Command, on: [bool; 3]| Screen::start(command, on).end().1;
+    let told = shown(bench.recorded(&hurts), ALL);
+    assert!(told.starts_with("rec: hint: `pkill`"), "{told}");
+    assert!(
+        told.contains("safer: bash -c") && told.ends_with("done\r\n"),
+        "{told}"
+    );
+
+    let quiet = ["--quiet", "bash", "-c", hurts[2]];
+    assert_eq!(shown(bench.recorded(&quiet), ALL), "done\r\n");
+    let plain = ["bash", "-c", "echo done"];
+    assert_eq!(shown(bench.recorded(&plain), ALL), "done\r\n");
+    let mut piped = bench.recorded(&hurts);
+    piped.stderr(Stdio::null());
+    assert_eq!(shown(piped, [true, true, false]), "done\r\n");
+
+    let folder = bench.file("config/casebook");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), "hints = false # I know\n").unwrap();
+    let mut unwanted = bench.recorded(&hurts);
+    unwanted.env("XDG_CONFIG_HOME", bench.file("config"));
+    assert_eq!(shown(unwanted, ALL), "done\r\n");
+}
+
+#[test]
 fn a_hung_up_terminal_hangs_the_command_up() {
     let bench = Bench::new();
     let script = "trap 'echo bye; exit 3' HUP; echo on; while :; do sleep 0.05; done";
