@@ -13,6 +13,7 @@
 //! All `unsafe` of this crate is in [`sys`].
 
 pub mod home;
+pub mod keys;
 pub mod spool;
 pub mod session;
 pub mod sys;

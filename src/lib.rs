@@ -5,6 +5,7 @@ pub mod id;
 pub mod time;
 pub mod event;
 pub mod shell;
+pub mod redact;
 pub mod text;
 pub mod capture;
 pub mod fact;

@@ -93,6 +93,11 @@ impl Home {
         self.root.join("state")
     }
 
+    /// What masks secrets here.
+    pub fn marker(&self) -> crate::redact::Marker {
+        crate::capture::keys::marker(&self.root)
+    }
+
     /// Makes the folders that recording needs, readable by their owner alone.
     ///
     /// # Errors

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::capture::keys;
 use crate::capture::spool::{self, End, Gap, Record, Start};
 use crate::event::Stream;
+use crate::redact::{Known, Marker, Streamer};
 
 /// Bytes of a command's output kept from its beginning, and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,15 @@ impl Default for Cap {
     }
 }
 
+/// What may be the beginning of a secret is held back this long while nothing comes.
+pub const HOLD: std::time::Duration = std::time::Duration::from_millis(250);
+/// The same as the kernel counts it.
+pub const HOLD_TIME: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 0,
+    tv_nsec: 250_000_000,
+};
+const STREAMS: [Stream; 3] = [Stream::Stdout, Stream::Stderr, Stream::Tty];
+
 /// A chunk that waits in memory is merged with the next one up to this size.
 const CHUNK_BYTES: usize = 64 << 10;
 /// Memory that a waiting chunk costs beside its bytes.
@@ -37,25 +48,54 @@ const CHUNK_COST: u64 = 96;
 /// Frames gather up to this size before they are written in one go.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// The seam for masking: everything that is kept passes here, per stream and in order.
-#[derive(Debug, Default)]
-struct Masks {}
+/// The masking of one command: everything that is kept passes here, per stream and in order.
+struct Masks {
+    marker: Marker,
+    width: Option<u16>,
+    known: Vec<Known>,
+    streams: BTreeMap<Stream, Streamer>,
+    /// The stream went on before we came: its next word may be the end of a secret.
+    joined: bool,
+}
 
 impl Masks {
-    /// Masks what is secret in the command line and its words.
-    #[expect(
-        clippy::unused_self,
-        reason = "the masking engine keeps its state here"
-    )]
-    fn mask_line(&mut self, _start: &mut Start) {}
+    /// For the spool at a path, which lies two folders below the home's.
+    fn of(spool: &Path, joined: bool) -> Self {
+        let home = spool.parent().and_then(Path::parent);
+        Self {
+            marker: keys::marker(home.unwrap_or(Path::new("."))),
+            width: None,
+            known: Vec::new(),
+            streams: BTreeMap::new(),
+            joined,
+        }
+    }
 
-    /// Masks what is secret in `bytes`, in place. May hold back a tail that could be the beginning
-    /// of a secret until the next call, or until `last`.
-    #[expect(
-        clippy::unused_self,
-        reason = "the masking engine keeps its state here"
-    )]
-    fn mask(&mut self, _stream: Stream, _bytes: &mut Vec<u8>, _last: bool) {}
+    /// Masks what is secret in the command line and its words.
+    fn mask_line(&mut self, start: &mut Start) {
+        let line = self.marker.line(&start.line);
+        for word in &mut start.argv {
+            *word = line.apply(word);
+        }
+        if let Some(cwd) = &mut start.cwd {
+            *cwd = self.marker.text(cwd);
+        }
+        start.line = line.text().to_owned();
+        self.known = line.known().to_vec();
+        self.width = start.size.map(|size| size.columns);
+    }
+
+    fn stream(&mut self, stream: Stream) -> &mut Streamer {
+        self.streams.entry(stream).or_insert_with(|| {
+            let width = self.width.filter(|_| stream == Stream::Tty);
+            let mut streamer = Streamer::new(self.marker.clone(), width);
+            streamer.expect(&self.known);
+            if self.joined {
+                streamer.gap(&mut Vec::new());
+            }
+            streamer
+        })
+    }
 }
 
 struct Chunk {
@@ -100,7 +140,7 @@ impl Keeper {
             .mode(0o600)
             .open(&unborn)?;
         spool::hold(&file);
-        let mut keeper = Self::over(file, path, cap);
+        let mut keeper = Self::over(file, path, cap, false);
         keeper.out = spool::header();
         keeper.masks.mask_line(&mut start);
         spool::encode(&Record::Start(Box::new(start)), &mut keeper.out);
@@ -116,7 +156,7 @@ impl Keeper {
         }
     }
 
-    fn over(file: File, path: &Path, cap: Cap) -> Self {
+    fn over(file: File, path: &Path, cap: Cap, joined: bool) -> Self {
         Self {
             file,
             path: path.to_owned(),
@@ -130,7 +170,7 @@ impl Keeper {
             waiting_cost: 0,
             dropped: BTreeMap::new(),
             failed: BTreeMap::new(),
-            masks: Masks::default(),
+            masks: Masks::of(path, joined),
             out: Vec::new(),
             unwritten: BTreeMap::new(),
             trouble: None,
@@ -146,7 +186,7 @@ impl Keeper {
     /// When the file cannot be read, or a torn record not be cut off.
     pub fn take_over(file: File, path: &Path, cap: Cap) -> io::Result<Self> {
         spool::repair_tail(path, &file)?;
-        Ok(Self::over(file, path, cap))
+        Ok(Self::over(file, path, cap, true))
     }
 
     /// Another handle on the open spool, for a process that may have to go on with it.
@@ -205,22 +245,57 @@ impl Keeper {
 
     fn frame(&mut self, stream: Stream, after_us: i64, bytes: &[u8]) {
         self.write_gaps();
-        self.scratch.clear();
-        self.scratch.extend_from_slice(bytes);
-        self.masks.mask(stream, &mut self.scratch, false);
-        if self.scratch.is_empty() {
-            return;
-        }
-        spool::encode_output(stream, after_us, &self.scratch, &mut self.out);
-        *self.unwritten.entry(stream).or_default() += self.scratch.len() as u64;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.masks.stream(stream).push(bytes, &mut scratch);
+        self.put(stream, after_us, scratch);
         if self.out.len() >= WRITE_BYTES {
             self.flush();
         }
     }
 
+    /// Frames masked bytes, whose buffer is used again.
+    fn put(&mut self, stream: Stream, after_us: i64, mut masked: Vec<u8>) {
+        if !masked.is_empty() {
+            spool::encode_output(stream, after_us, &masked, &mut self.out);
+            *self.unwritten.entry(stream).or_default() += masked.len() as u64;
+        }
+        masked.clear();
+        self.scratch = masked;
+    }
+
+    /// Whether the end of what came is held back, because it may be the beginning of a secret.
+    pub fn holds(&self) -> bool {
+        self.masks.streams.values().any(Streamer::is_holding)
+    }
+
+    /// Puts what is held back on disk, masked where it may be secret: nothing came for a while.
+    pub fn release(&mut self) {
+        for stream in STREAMS {
+            if self
+                .masks
+                .streams
+                .get(&stream)
+                .is_some_and(Streamer::is_holding)
+            {
+                let mut scratch = std::mem::take(&mut self.scratch);
+                self.masks.stream(stream).release(&mut scratch);
+                self.put(stream, self.last_after_us, scratch);
+            }
+        }
+        self.flush();
+    }
+
+    /// Bytes of a stream are missing here.
+    fn tear(&mut self, stream: Stream) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.masks.stream(stream).gap(&mut scratch);
+        self.put(stream, self.last_after_us, scratch);
+    }
+
     /// Writes down what is missing, now that something can be written again.
     fn write_gaps(&mut self) {
         for (stream, (bytes, reason)) in std::mem::take(&mut self.failed) {
+            self.tear(stream);
             spool::encode(
                 &Record::Gap(Gap {
                     stream,
@@ -298,6 +373,7 @@ impl Keeper {
         for (stream, bytes) in std::mem::take(&mut self.dropped) {
             let reason = "more output than is kept".to_owned();
             self.write_gaps();
+            self.tear(stream);
             spool::encode(
                 &Record::Gap(Gap {
                     stream,
@@ -324,11 +400,11 @@ impl Keeper {
     /// Writes everything that still waits.
     pub fn finish(&mut self) {
         self.spool_waiting();
-        for stream in [Stream::Stdout, Stream::Stderr, Stream::Tty] {
-            self.scratch.clear();
-            self.masks.mask(stream, &mut self.scratch, true);
-            if !self.scratch.is_empty() {
-                spool::encode_output(stream, self.last_after_us, &self.scratch, &mut self.out);
+        for stream in STREAMS {
+            if let Some(streamer) = self.masks.streams.get_mut(&stream) {
+                let mut scratch = std::mem::take(&mut self.scratch);
+                streamer.finish(&mut scratch);
+                self.put(stream, self.last_after_us, scratch);
             }
         }
         if !self.failed.is_empty() {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::capture::keep::{Cap, Keeper};
+use crate::capture::keep::{Cap, HOLD_TIME, Keeper};
 use crate::capture::pump::{Kind, Source};
 use crate::capture::sys::{self, Side, StandardFd};
 
@@ -51,10 +51,15 @@ fn live(mut left: Vec<Source>, spool: Option<(File, PathBuf)>, began: Instant) {
             }
             fds.extend(source.sink.poll_fd());
         }
-        if poll(&mut fds, None).is_err() {
+        // Late output may go on with a secret that it began; for so long it is held back.
+        let holds = keeper.as_ref().is_some_and(Keeper::holds);
+        let Ok(ready) = poll(&mut fds, holds.then_some(&HOLD_TIME)) else {
             continue;
-        }
+        };
         drop(fds);
+        if let (0, Some(keeper)) = (ready, &mut keeper) {
+            keeper.release();
+        }
         for source in &mut left {
             if source.sink.is_waiting() {
                 source.sink.flush();

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use crate::capture::keep::{Cap, Keeper};
+use crate::capture::keep::{Cap, HOLD_TIME, Keeper};
 use crate::capture::pty::{self, Outer};
 use crate::capture::spawn::{self, Descriptors};
 use crate::capture::spool::End;
@@ -406,8 +406,12 @@ impl Guard {
         while held || waiting {
             let mut fds = vec![PollFd::new(&self.signal_file, PollFlags::IN)];
             fds.extend(held.then(|| PollFd::new(&self.master, PollFlags::IN)));
-            if poll(&mut fds, None).is_err() {
+            let holds = keeper.as_ref().is_some_and(Keeper::holds);
+            let Ok(count) = poll(&mut fds, holds.then_some(&HOLD_TIME)) else {
                 continue;
+            };
+            if let (0, Some(keeper)) = (count, &mut keeper) {
+                keeper.release();
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(fds);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::capture::keep::Keeper;
+use crate::capture::keep::{HOLD, Keeper};
 use crate::capture::spool::{End, Record};
 use crate::event::Stream;
 
@@ -263,10 +263,11 @@ fn work(shared: &Shared, mut keeper: Keeper) -> Keeper {
     loop {
         let mut queue = shared.lock();
         let mut paused = false;
+        let holds = keeper.holds();
         while queue.jobs.is_empty() && !queue.closing {
             let (guard, timeout) = shared
                 .work
-                .wait_timeout(queue, PAUSE)
+                .wait_timeout(queue, if holds { HOLD } else { PAUSE })
                 .unwrap_or_else(PoisonError::into_inner);
             queue = guard;
             if timeout.timed_out() {
@@ -315,7 +316,9 @@ fn work(shared: &Shared, mut keeper: Keeper) -> Keeper {
             }
             return keeper;
         }
-        if paused {
+        if paused && holds {
+            keeper.release();
+        } else if paused {
             keeper.pause();
         }
         sync.now_and_then(&keeper, count > 0);

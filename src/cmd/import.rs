@@ -1,5 +1,6 @@
 //! `rec import`: case files and exported sessions become sessions here.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,10 +10,13 @@ use crate::capture::session;
 use crate::cli::Import;
 use crate::cmd::desk::Desk;
 use crate::cmd::verbs::{complain, say, say_json};
-use crate::id::SessionId;
+use crate::event::{ContentKind, Event, NewEvent, Recorded};
+use crate::id::{ContentId, SessionId};
 use crate::import;
 use crate::projection;
+use crate::redact::Marker;
 use crate::report::CommandError;
+use crate::time::Micros;
 
 /// `rec import FILE…`; prints each session's id, the last one last.
 ///
@@ -65,16 +69,28 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
         .extension()
         .is_some_and(|extension| extension == "jsonl");
     if exported || import::jsonl::is_export(&text) {
-        let events = import::jsonl::read(&text)
+        let mut events = import::jsonl::read(&text)
             .map_err(|error| CommandError::usage(format!("{shown}: {error}")))?;
+        let secret = withhold(&mut events, &desk.home.marker());
         let mut sessions: Vec<SessionId> = events.iter().map(|event| event.session).collect();
         sessions.dedup();
-        desk.store.restore(&events).await.map_err(|error| {
+        let restored = desk.store.restore(&events).await.map_err(|error| {
             CommandError::usage(format!("{shown}: {error}")).hint("nothing was changed")
         })?;
+        for (session, contents) in secret {
+            if restored.new_events == 0 {
+                break; // all of it was here
+            }
+            let event = Event::ContentErased {
+                contents,
+                command: None,
+            };
+            let event = NewEvent::bare(Micros::now(), event);
+            desk.store.append(session, vec![event], None).await?;
+        }
         return Ok(sessions);
     }
-    let (new, notes) = import::case::read_noting(&text).map_err(|error| {
+    let (new, notes) = import::case::read_noting(&text, &desk.home.marker()).map_err(|error| {
         CommandError::usage(format!("{shown}: {error}"))
             .hint("a case file has `title` and `steps`, each step with at least a `command`")
     })?;
@@ -98,4 +114,26 @@ fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
         }
         _ => CommandError::usage(format!("cannot read {shown}: {error}")),
     }
+}
+
+/// Takes the content that holds secrets out of events that were recorded elsewhere: it cannot be
+/// masked, because their hashes hold. What was taken out, by session.
+fn withhold(events: &mut [Recorded], marker: &Marker) -> BTreeMap<SessionId, Vec<ContentId>> {
+    let mut out: BTreeMap<SessionId, Vec<ContentId>> = BTreeMap::new();
+    for event in events {
+        for content in &mut event.contents {
+            let secret = content.kept.as_ref().is_some_and(|(_, bytes)| {
+                let masked = match (content.kind, std::str::from_utf8(bytes)) {
+                    (ContentKind::Line, Ok(line)) => marker.line(line).text().as_bytes().to_vec(),
+                    _ => marker.bytes(bytes),
+                };
+                masked != *bytes
+            });
+            if secret {
+                content.kept = None;
+                out.entry(event.session).or_default().push(content.id);
+            }
+        }
+    }
+    out
 }

@@ -28,7 +28,7 @@ pub async fn begin(desk: &Desk, title: &str) -> Result<SessionId, CommandError> 
             .hint("rec new 'what you are looking into'"));
     }
     let id = SessionId::new();
-    let content = NewContent::new(ContentKind::Title, title);
+    let content = NewContent::new(ContentKind::Title, desk.home.marker().text(title));
     let event = NewEvent {
         at: Micros::now(),
         event: Event::SessionStarted {
@@ -87,7 +87,7 @@ pub async fn end(desk: &Desk) -> Result<SessionId, CommandError> {
 /// When there is no session, or it cannot be written.
 pub async fn note(desk: &Desk, asked: Option<&str>, text: &str) -> Result<SessionId, CommandError> {
     let id = desk.session(asked).await?;
-    let content = NewContent::new(ContentKind::Note, text);
+    let content = NewContent::new(ContentKind::Note, desk.home.marker().text(text));
     let event = NewEvent {
         at: Micros::now(),
         event: Event::NoteAdded {
@@ -175,7 +175,7 @@ pub async fn dismiss(
     because: &str,
 ) -> Result<String, CommandError> {
     let (id, finding, playbook, title, _) = finding(desk, session, text).await?;
-    let content = NewContent::new(ContentKind::Reason, because);
+    let content = NewContent::new(ContentKind::Reason, desk.home.marker().text(because));
     let event = NewEvent {
         at: Micros::now(),
         event: Event::FindingDismissed {

@@ -323,6 +323,13 @@ async fn look_to_run(
         ))
         .hint("paste it behind `rec` yourself if that is what you want"));
     }
+    if crate::redact::holds_mask(&suggestion.line) {
+        return Err(CommandError::usage(format!(
+            "`{}` is not run: a secret in it is masked",
+            suggestion.line
+        ))
+        .hint("type it anew, with the secret, behind `rec`"));
+    }
     Ok((session, suggestion.line.clone()))
 }
 

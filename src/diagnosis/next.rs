@@ -11,6 +11,7 @@ use super::paste::{Target, paste};
 use super::{PostconditionView, Severity, Status, Suggestion, kinds, words};
 use crate::id::FindingId;
 use crate::playbook::{self, Matches, Playbook, ProbeSpec, ScopeKey, render};
+use crate::redact;
 use crate::shell;
 use crate::timeline::{Command, Met, Timeline};
 
@@ -105,6 +106,8 @@ fn best(mut candidates: Vec<Candidate>, most: usize) -> Vec<Suggestion> {
     candidates
         .into_iter()
         .map(|candidate| candidate.suggestion)
+        // A masked secret cannot be typed again.
+        .filter(|suggestion| !redact::holds_mask(&suggestion.line))
         .filter(|suggestion| lines.insert(suggestion.line.clone()))
         .take(most)
         .collect()

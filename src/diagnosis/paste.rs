@@ -297,7 +297,7 @@ fn without_tty(words: &[Word]) -> Vec<Word> {
 
 /// A recorded word, typed again. `None` when that would run or show something else.
 fn again(word: &Word, typed: bool) -> Option<String> {
-    if word.text.contains("redacted") {
+    if crate::redact::holds_mask(&word.text) {
         return None;
     }
     if word.literal {

@@ -93,6 +93,11 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
                 container: entry.container.as_deref(),
             };
             let line = paste(&condition.probe, target, timeline, &[condition.command]);
+            let masked = if crate::redact::holds_mask(&line) {
+                "; a secret in it is masked and must be typed anew"
+            } else {
+                ""
+            };
             Some(PostconditionView {
                 command_id: command.id,
                 number: command.number,
@@ -103,7 +108,7 @@ pub(super) fn postconditions(sources: Sources<'_>) -> Vec<PostconditionView> {
                 probe: Suggestion {
                     id: next::suggestion_id(&line),
                     safety: "read-only".to_owned(),
-                    why: format!("would show whether {}", condition.text),
+                    why: format!("would show whether {}{masked}", condition.text),
                     cost: 5.0,
                     playbook: String::new(),
                     line,

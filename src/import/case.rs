@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::event::{ChunkMark, ContentKind, Event, Exit, NewContent, NewEvent, NewSession, Stream};
 use crate::id::{CommandId, SessionId};
+use crate::redact::{Marker, Streamer};
 use crate::time::Micros;
 
 use step::{Chunk, Step};
@@ -61,19 +62,22 @@ struct CaseFile {
     steps: Spanned<Vec<Spanned<Step>>>,
 }
 
-/// Reads a case file.
+/// Reads a case file; secrets in it are masked under no key.
 ///
 /// # Errors
 /// When it is empty, not YAML, lacks a key, or holds a value that cannot be; with the line.
 pub fn read(text: &str) -> Result<NewSession, BadCase> {
-    read_noting(text).map(|(session, _)| session)
+    read_noting(text, &Marker::default()).map(|(session, _)| session)
 }
 
-/// Reads a case file, and says what in it looks like a slip: a line and a sentence each.
+/// Reads a case file, masking secrets in its lines and outputs, and says what in it looks like a slip: a line and a sentence each.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_noting(text: &str) -> Result<(NewSession, Vec<(u64, String)>), BadCase> {
+pub fn read_noting(
+    text: &str,
+    marker: &Marker,
+) -> Result<(NewSession, Vec<(u64, String)>), BadCase> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let says_nothing = |line: &str| {
         let line = line.trim();
@@ -96,7 +100,7 @@ pub fn read_noting(text: &str) -> Result<(NewSession, Vec<(u64, String)>), BadCa
     let title = case
         .title
         .filter(|title| !title.trim().is_empty())
-        .map(|title| NewContent::new(ContentKind::Title, title));
+        .map(|title| NewContent::new(ContentKind::Title, marker.text(&title)));
     let mut events = vec![NewEvent {
         at: base,
         event: Event::SessionStarted {
@@ -132,7 +136,14 @@ pub fn read_noting(text: &str) -> Result<(NewSession, Vec<(u64, String)>), BadCa
                 problem: "`took` is less than nothing".to_owned(),
             });
         }
-        add_step(&mut events, number, line, at_s, at, took_us, step)?;
+        let place = Place {
+            number,
+            line,
+            at_s,
+            at,
+            took_us,
+        };
+        add_step(&mut events, marker, &place, step)?;
     }
     let session = NewSession {
         session: SessionId::new(),
@@ -226,15 +237,28 @@ fn micros(seconds: f64, line: u64, key: &str) -> Result<i64, BadCase> {
     Ok((seconds * 1e6).round() as i64)
 }
 
-fn add_step(
-    events: &mut Vec<NewEvent>,
+/// Where and when a step is.
+struct Place {
     number: u32,
     line: u64,
     at_s: f64,
     at: Micros,
     took_us: Option<i64>,
+}
+
+fn add_step(
+    events: &mut Vec<NewEvent>,
+    marker: &Marker,
+    place: &Place,
     step: Step,
 ) -> Result<(), BadCase> {
+    let Place {
+        number,
+        line,
+        at,
+        took_us,
+        ..
+    } = *place;
     let command = CommandId::new();
     let typed = step
         .command
@@ -254,7 +278,8 @@ fn add_step(
         };
         return Err(BadCase::Value { line, problem });
     };
-    let typed = NewContent::new(ContentKind::Line, typed);
+    let masked = marker.line(typed);
+    let typed = NewContent::new(ContentKind::Line, masked.text());
     events.push(NewEvent {
         at,
         event: Event::CommandStarted {
@@ -270,6 +295,11 @@ fn add_step(
         },
         contents: vec![typed],
     });
+    let streamer = || {
+        let mut streamer = Streamer::new(marker.clone(), None);
+        streamer.expect(masked.known());
+        streamer
+    };
     let ended = at.plus_us(took_us.unwrap_or(0));
     let whole = [
         (Stream::Stdout, step.stdout),
@@ -284,24 +314,14 @@ fn add_step(
             offset_bytes: 0,
             after_us,
         });
-        add_output(
-            events,
-            command,
-            stream,
-            ended,
-            text.as_bytes(),
-            marks.as_slice(),
-        );
+        let mut masked = Vec::with_capacity(text.len());
+        let mut streamer = streamer();
+        streamer.push(text.as_bytes(), &mut masked);
+        streamer.finish(&mut masked);
+        add_output(events, command, stream, ended, &masked, marks.as_slice());
     }
-    add_chunks(
-        events,
-        command,
-        line,
-        at_s,
-        at,
-        took_us,
-        step.chunks.unwrap_or_default(),
-    )?;
+    let chunks = step.chunks.unwrap_or_default();
+    add_chunks(events, command, place, &streamer, chunks)?;
     events.push(NewEvent::bare(
         ended,
         Event::CommandEnded {
@@ -320,12 +340,17 @@ fn add_step(
 fn add_chunks(
     events: &mut Vec<NewEvent>,
     command: CommandId,
-    line: u64,
-    at_s: f64,
-    at: Micros,
-    took_us: Option<i64>,
+    place: &Place,
+    streamer: &dyn Fn() -> Streamer,
     chunks: Vec<Chunk>,
 ) -> Result<(), BadCase> {
+    let Place {
+        line,
+        at_s,
+        at,
+        took_us,
+        ..
+    } = *place;
     let mut times = Vec::with_capacity(chunks.len());
     for chunk in &chunks {
         times.push(micros(chunk.at, line, "at")?);
@@ -339,16 +364,21 @@ fn add_chunks(
     }
     for stream in [Stream::Stdout, Stream::Stderr, Stream::Tty] {
         let (mut bytes, mut marks, mut last) = (Vec::new(), Vec::new(), 0);
+        let mut streamer = streamer();
         for (chunk, after_us) in chunks.iter().zip(&times) {
             if chunk.stream == stream && !chunk.text.is_empty() {
                 marks.push(ChunkMark {
                     offset_bytes: bytes.len() as u64,
                     after_us: *after_us,
                 });
-                bytes.extend_from_slice(chunk.text.as_bytes());
+                streamer.push(chunk.text.as_bytes(), &mut bytes);
                 last = *after_us;
             }
         }
+        streamer.finish(&mut bytes);
+        // What waited for its end came with a later chunk, or with none.
+        marks.dedup_by_key(|mark: &mut ChunkMark| mark.offset_bytes);
+        marks.retain(|mark| mark.offset_bytes < bytes.len() as u64);
         if !bytes.is_empty() {
             add_output(events, command, stream, at.plus_us(last), &bytes, &marks);
         }

@@ -1,11 +1,16 @@
 //! Erasing content on demand: an event says so, then the bytes go, then what was derived from them.
 
+use std::time::Duration;
+
 use super::content;
 use super::log::append_within;
 use super::{Store, StoreError};
 use crate::event::{Event, NewEvent};
 use crate::id::{CommandId, ContentId};
 use crate::time::Micros;
+
+/// How often emptying the log is tried while others read.
+const CHECKPOINT_TRIES: usize = 50;
 
 /// What was erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,10 +93,25 @@ impl Store {
                 .map_err(|error| self.error(error))?;
         }
         tx.commit().await.map_err(|error| self.error(error))?;
-        sqlx::query("pragma wal_checkpoint(truncate)")
-            .execute(&self.pool)
-            .await
-            .map_err(|error| self.error(error))?;
+        self.empty_log().await?;
         Ok(forgotten)
+    }
+
+    /// Moves the database's log into the database and empties it: until then it still holds what was
+    /// written before. Waits for readers to let go.
+    async fn empty_log(&self) -> Result<(), StoreError> {
+        for _ in 0..CHECKPOINT_TRIES {
+            let (busy, _, _): (i64, i64, i64) = sqlx::query_as("pragma wal_checkpoint(truncate)")
+                .fetch_one(&self.pool)
+                .await
+                .map_err(|error| self.error(error))?;
+            if busy == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Err(StoreError::Busy {
+            path: self.path.clone(),
+        })
     }
 }

@@ -21,6 +21,7 @@ mod lab;
 mod layers;
 mod live;
 mod pty;
+mod redact;
 mod search;
 mod store;
 mod web;

@@ -120,7 +120,7 @@ fn without_a_cap_nothing_waits() {
 fn a_full_disk_costs_the_bytes_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let full = File::options().append(true).open("/dev/full").unwrap();
-    let mut keeper = Keeper::over(full, &dir.path().join("x"), Cap::default());
+    let mut keeper = Keeper::over(full, &dir.path().join("x"), Cap::default(), false);
     keeper.output(Stream::Stdout, 0, b"abc");
     keeper.flush();
     assert!(keeper.trouble().is_some());

@@ -167,7 +167,7 @@ fn values_that_cannot_be_are_refused_in_plain_words() {
 fn slips_are_noted_and_other_keys_are_nobodys_business() {
     let text = "steps:\n- {at: -1, command: ls, exit: 0, Stdout: x, note: y, why: z}\n\
                 - {command: ls, stdot: a, took: 1}\n";
-    let (session, notes) = read_noting(text).unwrap();
+    let (session, notes) = read_noting(text, &crate::redact::Marker::default()).unwrap();
     assert_eq!(session.events.len(), 5);
     let lines: Vec<u64> = notes.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 2, 3, 3], "{notes:?}");

@@ -255,7 +255,7 @@ impl Data {
     /// When there is no such session, or the store cannot be written.
     pub async fn add_note(&self, key: &str, text: String) -> Result<(), Failure> {
         let card = self.session(key).await?;
-        let content = NewContent::new(ContentKind::Note, text);
+        let content = NewContent::new(ContentKind::Note, self.home.marker().text(&text));
         let event = Event::NoteAdded {
             text: content.reference(),
         };
@@ -291,7 +291,8 @@ impl Data {
                 (event, Vec::new())
             }
             Judgement::Dismiss(because) => {
-                let content = NewContent::new(ContentKind::Reason, because);
+                let content =
+                    NewContent::new(ContentKind::Reason, self.home.marker().text(&because));
                 let event = Event::FindingDismissed {
                     finding,
                     playbook,
