@@ -6,22 +6,28 @@
 //! in YAML, in JSON or in an address, and is itself never taken for a secret.
 //!
 //! Two ways lead to a secret: how it begins (`rules.rs`), and what it stands beside (`names.rs` for
-//! names, `argv.rs` for the words of programs). `scan.rs` finds both in a text; `stream.rs` does so
-//! while the text is still coming; `line.rs` adds what the shell's grammar knows of a command line.
+//! names, `argv.rs` for the words of programs, `places.rs` for headers, addresses and keys). `find.rs`
+//! finds where one may begin, `scan.rs` reads on from there; `stream.rs` does so while the text is still
+//! coming; `line.rs` adds what the shell's grammar knows of a command line.
 
 mod argv;
+mod extent;
+mod find;
 mod line;
 mod names;
+mod places;
 mod rules;
 mod scan;
 mod stream;
+mod values;
 mod view;
 
 use std::fmt;
 use std::sync::Arc;
 
-use names::Written;
+use extent::Extent;
 use scan::{End, Found};
+use values::Written;
 
 pub use line::Known;
 pub use stream::{HOLD_BYTES, Streamer};
@@ -134,7 +140,7 @@ impl Line {
                     to,
                     rule: known.rule,
                     open: false,
-                    extent: scan::Extent::Word,
+                    extent: Extent::Word,
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! Programs that take a secret among their words.
 
-use super::names::{self, Strength, Written};
+use super::names;
+use super::values::{self, Strength, Written};
 
 /// Programs looked for in printed text (lists of processes, traces of shells), lower case.
 pub(super) const SEEN_IN_TEXT: &[&str] = &[
@@ -462,7 +463,7 @@ fn part(tool: &Tool, word: usize, value: &str, skip: usize, hits: &mut Vec<Hit>)
     };
     let Some(from) = from else { return };
     let secret = value.get(from..).unwrap_or_default();
-    if names::is_nothing(secret.as_bytes())
+    if values::is_nothing(secret.as_bytes())
         || (secret.starts_with('-') && skip == 0 && tool.part == Part::Whole)
     {
         return;
@@ -507,7 +508,7 @@ fn generic(at: usize, word: &str, next: Option<&str>, hits: &mut Vec<Hit>) {
             return;
         }
         if let Some((strength, rule)) = names::strength(name.trim_start_matches('-').as_bytes())
-            && names::is_secret(strength, value.as_bytes(), Written::Typed, false)
+            && values::is_secret(strength, value.as_bytes(), Written::Typed, false)
         {
             hits.push(Hit {
                 word: at,
@@ -521,7 +522,7 @@ fn generic(at: usize, word: &str, next: Option<&str>, hits: &mut Vec<Hit>) {
         if let Some((inner, value)) = value.split_once('=')
             && named(inner)
             && let Some((strength, rule)) = names::strength(inner.as_bytes())
-            && names::is_secret(strength, value.as_bytes(), Written::Typed, false)
+            && values::is_secret(strength, value.as_bytes(), Written::Typed, false)
         {
             hits.push(Hit {
                 word: at,
@@ -542,7 +543,7 @@ fn generic(at: usize, word: &str, next: Option<&str>, hits: &mut Vec<Hit>) {
         } else {
             Strength::Medium
         };
-        if names::is_secret(strength, next.as_bytes(), Written::Typed, false) {
+        if values::is_secret(strength, next.as_bytes(), Written::Typed, false) {
             hits.push(Hit {
                 word: at + 1,
                 from: 0,
@@ -565,7 +566,7 @@ fn special(program: &str, words: &[&str], hits: &mut Vec<Hit>) {
     let verbs: Vec<&str> = plain.iter().map(|(_, word)| *word).collect();
     let mut take = |at: usize, from: usize, word: &str, rule: &'static str| {
         let secret = word.get(from..).unwrap_or_default();
-        if !names::is_nothing(secret.as_bytes()) && !secret.starts_with('@') && secret != "-" {
+        if !values::is_nothing(secret.as_bytes()) && !secret.starts_with('@') && secret != "-" {
             hits.push(Hit {
                 word: at,
                 from,
@@ -668,7 +669,7 @@ fn special(program: &str, words: &[&str], hits: &mut Vec<Hit>) {
                         .filter(|to| *to > slash)
                         .unwrap_or(word.len());
                     let secret = word.get(slash + 1..to).unwrap_or_default();
-                    if !names::is_nothing(secret.as_bytes()) {
+                    if !values::is_nothing(secret.as_bytes()) {
                         hits.push(Hit {
                             word: *at,
                             from: slash + 1,

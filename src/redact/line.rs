@@ -1,7 +1,8 @@
 //! A command line → the secrets in it, by what its programs mean.
 
 use super::argv::{self, Hit};
-use super::names::{self, Written};
+use super::names;
+use super::values::{self, Written};
 use crate::shell::{self, Invocation, RedirectTo, Tree};
 
 /// Without one of these in it, parsing a line finds no more than reading it as text does: parts of
@@ -167,7 +168,7 @@ fn of_invocation(tree: &Tree, invocation: &Invocation, known: &mut Vec<Known>) {
     }
     for (name, value) in &invocation.assignments {
         if let Some((strength, rule)) = names::strength(name.as_bytes())
-            && names::is_secret(strength, value.text.as_bytes(), Written::Typed, false)
+            && values::is_secret(strength, value.text.as_bytes(), Written::Typed, false)
         {
             add(known, &value.text, 0, value.text.len(), rule);
         }
@@ -208,7 +209,7 @@ fn fed(known: &mut Vec<Known>, text: &str, login: bool) {
         };
         if line
             .get(from..)
-            .is_some_and(|secret| !names::is_nothing(secret.as_bytes()))
+            .is_some_and(|secret| !values::is_nothing(secret.as_bytes()))
         {
             add(known, line, from, line.len(), "password");
         }

@@ -1,6 +1,6 @@
 //! The table of secrets that can be told by how they begin.
 
-use super::names;
+use super::values;
 
 /// Which bytes a secret is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -641,7 +641,7 @@ pub(super) const RULES: &[Rule] = &[
         "hf-token",
         Class::Base64,
         (36, MANY),
-        names::is_base64_key,
+        values::is_base64_key,
         "cVQ3dlloMkxtWng5UmtCdzROY0pkOEZzR3AxVWU2QW8zaQ==",
     ),
     rule(
@@ -649,7 +649,7 @@ pub(super) const RULES: &[Rule] = &[
         "sk-key",
         Class::Base64,
         (36, MANY),
-        names::is_base64_key,
+        values::is_base64_key,
         "cVQ3dlloMkxtWng5UmtCdzROY0pkOEZzR3AxVWU2QW8zaQ==",
     ),
     rule(
@@ -657,7 +657,7 @@ pub(super) const RULES: &[Rule] = &[
         "github-token",
         Class::Base64,
         (36, MANY),
-        names::is_base64_key,
+        values::is_base64_key,
         "X3FUN3ZZaDJMbVp4OVJrQnc0TmNKZDhGc0dwMVVlNkFvM2k=",
     ),
     rule(
@@ -665,7 +665,7 @@ pub(super) const RULES: &[Rule] = &[
         "nvapi-key",
         Class::Base64,
         (36, MANY),
-        names::is_base64_key,
+        values::is_base64_key,
         "cVQ3dlloMkxtWng5UmtCdzROY0pkOEZzR3AxVWU2QW8zaQ==",
     ),
     apart(

@@ -1,143 +1,10 @@
 //! A text → the secrets in it, and what at its end may be the beginning of one.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
-use memchr::memmem;
-
-use super::argv;
-use super::names::{self, Strength, Written};
+use super::extent::{Extent, is_line_end};
+use super::find::{self, What};
+use super::names;
 use super::rules::{Class, RULES, Rule};
-
-/// How far a secret reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// As long as its bytes are of a class.
-    Run(Class),
-    /// To a blank, a quote, or what sets words apart.
-    Word,
-    /// To a blank or a quote.
-    Field,
-    /// To this quote, unescaped, or the line's end.
-    Quoted(u8),
-    /// To this quote behind a backslash, or the line's end.
-    Escaped(u8),
-    /// To the line's end.
-    Line,
-    /// To a NUL or the line's end.
-    Null,
-    /// To this byte, a blank or a quote.
-    Until(u8),
-    /// A private key, to the line that ends it.
-    Pem,
-}
-
-impl Extent {
-    /// Where it ends, when it begins at `from`; the text's end when nothing ends it.
-    pub(super) fn end(self, text: &[u8], from: usize) -> usize {
-        let rest = text.get(from..).unwrap_or_default();
-        let find = |ends: &dyn Fn(u8) -> bool| {
-            rest.iter()
-                .position(|byte| ends(*byte))
-                .map_or(text.len(), |at| from + at)
-        };
-        match self {
-            Self::Run(class) => find(&|byte| !class.holds(byte)),
-            Self::Field => find(&is_blank_or_quote),
-            Self::Until(stop) => find(&|byte| byte == stop || is_blank_or_quote(byte)),
-            Self::Line => find(&|byte| is_line_end(byte) || byte == 0),
-            Self::Null => find(&|byte| byte == 0 || byte == b'\n'),
-            Self::Word => {
-                let mut at = from;
-                while let Some(byte) = text.get(at) {
-                    let ends = is_blank_or_quote(*byte)
-                        || matches!(
-                            byte,
-                            b',' | b';' | b'&' | b'|' | b')' | b'<' | b'>' | b']' | b'}'
-                        );
-                    let escape = *byte == b'\\'
-                        && matches!(
-                            text.get(at + 1),
-                            Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'u')
-                        );
-                    if ends || escape {
-                        break;
-                    }
-                    at += 1;
-                }
-                at
-            }
-            Self::Quoted(quote) => {
-                let mut at = from;
-                while let Some(byte) = text.get(at) {
-                    if *byte == quote || is_line_end(*byte) || *byte == 0 {
-                        break;
-                    }
-                    at += if *byte == b'\\' && quote != b'\'' {
-                        2
-                    } else {
-                        1
-                    };
-                }
-                at.min(text.len())
-            }
-            Self::Escaped(quote) => {
-                let mut at = from;
-                while let Some(byte) = text.get(at) {
-                    let closes = *byte == b'\\' && text.get(at + 1) == Some(&quote);
-                    if closes || is_line_end(*byte) || *byte == 0 {
-                        break;
-                    }
-                    at += 1;
-                }
-                at
-            }
-            Self::Pem => pem_end(text, from),
-        }
-    }
-}
-
-pub(super) fn is_line_end(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\r')
-}
-
-fn is_blank_or_quote(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0 | b'"' | b'\'' | b'`')
-}
-
-/// Where the text of a private key ends: at its last line, or at what cannot be part of one.
-fn pem_end(text: &[u8], from: usize) -> usize {
-    let mut at = from;
-    let mut lines = 0;
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'-' if text
-                .get(at..)
-                .is_some_and(|rest| rest.starts_with(b"-----")) =>
-            {
-                break;
-            }
-            // Five dashes that are cut.
-            b'-' if text
-                .get(at..)
-                .is_some_and(|rest| b"-----".starts_with(rest)) =>
-            {
-                return text.len();
-            }
-            b'\n' => lines += 1,
-            b'\r' | b' ' | b'\t' | b'+' | b'/' | b'=' | b'\\' | b':' | b',' | b'-' | b'"'
-            | b'>' | b'|' => {}
-            byte if byte.is_ascii_alphanumeric() => {}
-            _ => break,
-        }
-        if lines > 2000 {
-            break;
-        }
-        at += 1;
-    }
-    at
-}
+use super::values::{self, Strength, Written};
 
 /// How the text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,96 +32,6 @@ pub(super) struct Found {
     pub extent: Extent,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Pattern {
-    Token(usize),
-    Name,
-    Url,
-    Tool,
-}
-
-/// Parts of names, in the order of `NAME_WORDS` first, then `://`, then tools, then beginnings.
-const NAME_WORDS: &[&str] = &[
-    "token",
-    "secret",
-    "pass",
-    "pwd",
-    "key",
-    "credential",
-    "creds",
-    "auth",
-    "cookie",
-    "bearer",
-    "sessionid",
-    "_pw",
-];
-
-struct Automaton {
-    finder: AhoCorasick,
-    patterns: Vec<Pattern>,
-}
-
-static AUTOMATON: OnceLock<Automaton> = OnceLock::new();
-
-fn automaton() -> &'static Automaton {
-    AUTOMATON.get_or_init(|| {
-        let mut literals: Vec<&str> = Vec::new();
-        let mut patterns = Vec::new();
-        for word in NAME_WORDS {
-            literals.push(word);
-            patterns.push(Pattern::Name);
-        }
-        literals.push("://");
-        patterns.push(Pattern::Url);
-        for tool in argv::SEEN_IN_TEXT {
-            literals.push(tool);
-            patterns.push(Pattern::Tool);
-        }
-        for (index, rule) in RULES.iter().enumerate() {
-            literals.push(rule.begins);
-            patterns.push(Pattern::Token(index));
-        }
-        let finder = AhoCorasickBuilder::new()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&literals)
-            .or_else(|_| AhoCorasick::new([""; 0]));
-        #[expect(
-            clippy::expect_used,
-            reason = "a fixed table, and an empty one, that tests build"
-        )]
-        let finder = finder.expect("the table of beginnings is small");
-        Automaton { finder, patterns }
-    })
-}
-
-/// Texts up to this size are searched word by word while there is no automaton yet.
-const SHORT: usize = 4096;
-/// So many of them; then the automaton is made, which costs as much as some hundred of them.
-const FEW: u32 = 64;
-
-/// The automaton, unless the text is short and certainly holds nothing: making the automaton takes
-/// longer than most commands print.
-fn settled(text: &[u8]) -> Option<&'static Automaton> {
-    static SEEN: AtomicU32 = AtomicU32::new(0);
-    if text.len() > SHORT || AUTOMATON.get().is_some() || SEEN.load(Ordering::Relaxed) > FEW {
-        return Some(automaton());
-    }
-    SEEN.fetch_add(1, Ordering::Relaxed);
-    let lower = text.to_ascii_lowercase();
-    let has = |literal: &str| memmem::find(&lower, literal.as_bytes()).is_some();
-    let any = NAME_WORDS
-        .iter()
-        .chain(argv::SEEN_IN_TEXT)
-        .any(|word| has(word))
-        || has("://")
-        || RULES
-            .iter()
-            .any(|rule| memmem::find(text, rule.begins.as_bytes()).is_some());
-    any.then(automaton)
-}
-
 /// Finds the secrets of a text.
 pub(super) fn scan(text: &[u8], end: End, written: Written, found: &mut Vec<Found>) {
     let mut scan = Scan {
@@ -263,43 +40,30 @@ pub(super) fn scan(text: &[u8], end: End, written: Written, found: &mut Vec<Foun
         written,
         found,
     };
-    let Some(automaton) = settled(text) else {
-        if end == End::More {
-            scan.partial_beginning();
-        }
-        return;
-    };
     let mut name_end = 0;
-    for hit in automaton.finder.find_iter(text) {
-        match automaton.patterns.get(hit.pattern().as_usize()) {
-            Some(Pattern::Token(index)) => {
-                if let Some(rule) = RULES.get(*index) {
-                    scan.token(rule, hit.start(), hit.end());
-                }
-            }
-            Some(Pattern::Name)
-                if hit.start() >= name_end && !is_other_word(text, hit.start(), hit.end()) =>
-            {
-                name_end = scan.name(hit.start(), hit.end());
-            }
-            Some(Pattern::Name) | None => {}
-            Some(Pattern::Url) => scan.url(hit.end()),
-            Some(Pattern::Tool) => {
-                scan.tool(hit.start());
-                scan.name(hit.start(), hit.end()); // `SSHPASS=…`
-            }
+    find::each(text, |hit| match hit.what {
+        What::Token(rule) => scan.token(rule, hit.from, hit.to),
+        What::Name if hit.from >= name_end && !is_other_word(text, hit.from, hit.to) => {
+            name_end = scan.name(hit.from, hit.to);
         }
-    }
+        What::Name => {}
+        What::Url => scan.url(hit.to),
+        What::Tool => {
+            scan.tool(hit.from);
+            scan.name(hit.from, hit.to); // `SSHPASS=…`
+        }
+    });
     if end == End::More {
         scan.partial_beginning();
     }
 }
 
-struct Scan<'a> {
-    text: &'a [u8],
-    end: End,
+/// A text being read.
+pub(super) struct Scan<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) end: End,
     written: Written,
-    found: &'a mut Vec<Found>,
+    pub(super) found: &'a mut Vec<Found>,
 }
 
 fn name_byte(byte: u8) -> bool {
@@ -307,20 +71,20 @@ fn name_byte(byte: u8) -> bool {
 }
 
 impl Scan<'_> {
-    fn byte(&self, at: usize) -> u8 {
+    pub(super) fn byte(&self, at: usize) -> u8 {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    fn before(&self, at: usize) -> u8 {
+    pub(super) fn before(&self, at: usize) -> u8 {
         at.checked_sub(1).map_or(0, |at| self.byte(at))
     }
 
-    fn slice(&self, from: usize, to: usize) -> &[u8] {
+    pub(super) fn slice(&self, from: usize, to: usize) -> &[u8] {
         self.text.get(from..to.max(from)).unwrap_or_default()
     }
 
     /// Notes a candidate, unless it turns out to be none. `accept` judges what is whole.
-    fn candidate(
+    pub(super) fn candidate(
         &mut self,
         from: usize,
         extent: Extent,
@@ -378,10 +142,7 @@ impl Scan<'_> {
             || (back(6) == b'\\' && back(5) == b'u')
     }
 
-    fn token(&mut self, rule: &Rule, from: usize, to: usize) {
-        if self.slice(from, to) != rule.begins.as_bytes() {
-            return;
-        }
+    fn token(&mut self, rule: &'static Rule, from: usize, to: usize) {
         let dashes = matches!(rule.begins, "sk-" | "SG." | "r8_" | "rpa_" | "npm_");
         if rule
             .begins
@@ -429,7 +190,7 @@ impl Scan<'_> {
     }
 
     /// As [`Self::candidate`], with the end known.
-    fn run(
+    pub(super) fn run(
         &mut self,
         from: usize,
         to: usize,
@@ -487,7 +248,7 @@ impl Scan<'_> {
                     "aws-secret",
                     |value, cut| {
                         (value.len() == 40 || cut && value.len() >= 16)
-                            && names::is_base64_key(value)
+                            && values::is_base64_key(value)
                     },
                 );
             }
@@ -552,7 +313,7 @@ impl Scan<'_> {
     }
 
     /// Passes what stands between a name and its value: where the value begins, and by which sign.
-    fn separator(&self, name_end: usize) -> Option<(usize, u8)> {
+    pub(super) fn separator(&self, name_end: usize) -> Option<(usize, u8)> {
         let mut at = name_end;
         if self.byte(at) == b'\\' && matches!(self.byte(at + 1), b'"' | b'\'') {
             at += 2;
@@ -575,7 +336,7 @@ impl Scan<'_> {
         Some((self.blanks(at, 24), sign))
     }
 
-    fn blanks(&self, mut at: usize, most: usize) -> usize {
+    pub(super) fn blanks(&self, mut at: usize, most: usize) -> usize {
         let limit = at + most;
         while at < limit && matches!(self.byte(at), b' ' | b'\t') && at < self.text.len() {
             at += 1;
@@ -584,7 +345,7 @@ impl Scan<'_> {
     }
 
     /// The quote a value opens with: where it begins then, and what ends it.
-    fn quote(&self, at: usize) -> Option<(usize, Extent)> {
+    pub(super) fn quote(&self, at: usize) -> Option<(usize, Extent)> {
         let mut at = at;
         if matches!(self.byte(at), b'b' | b'u' | b'r' | b'f')
             && matches!(self.byte(at + 1), b'"' | b'\'')
@@ -623,14 +384,20 @@ impl Scan<'_> {
             move |value: &[u8], cut: bool| {
                 if cut {
                     let enough = strength == Strength::Strong || value.len() >= 6;
-                    return enough && !names::is_nothing(value);
+                    return enough && !values::is_nothing(value);
                 }
-                names::is_secret(strength, value, written, quoted)
+                values::is_secret(strength, value, written, quoted)
             }
         };
         if let Some((at, sign)) = self.separator(stop) {
             if let Some((from, extent)) = self.quote(at) {
                 return self.candidate(from, extent, rule, judge(true));
+            }
+            // `passwd: …`, `chpasswd: …`: mostly the program speaks.
+            if sign == b':' && self.slice(start, stop).ends_with(b"passwd") {
+                return self.candidate(at, Extent::Word, rule, move |value, cut| {
+                    cut || values::is_secret(Strength::Medium, value, Written::Printed, false)
+                });
             }
             let before = self.before(start);
             let exported = self.slice(0, start).ends_with(b"export ")
@@ -648,7 +415,7 @@ impl Scan<'_> {
             if extent == Extent::Line {
                 // `password: required for …` says something; `password: two words` is one.
                 let word = Extent::Word.end(self.text, at);
-                if word < self.text.len() && names::is_nothing_printed(self.slice(at, word)) {
+                if word < self.text.len() && values::is_nothing_printed(self.slice(at, word)) {
                     return;
                 }
             }
@@ -722,326 +489,10 @@ impl Scan<'_> {
         let Some((at, b':')) = self.separator(at + 5) else {
             return;
         };
-        let accept = |value: &[u8], _cut: bool| !names::is_nothing(value) && value.len() >= 2;
+        let accept = |value: &[u8], _cut: bool| !values::is_nothing(value) && value.len() >= 2;
         match self.quote(at) {
             Some((from, extent)) => self.candidate(from, extent, rule, accept),
             None => self.candidate(at, Extent::Line, rule, accept),
-        }
-    }
-
-    /// `Authorization: Bearer …`
-    fn authorization(&mut self, name_end: usize) {
-        let Some((mut at, _)) = self.separator(name_end) else {
-            return;
-        };
-        let (mut extent, mut quoted) = (Extent::Line, false);
-        if let Some((from, found)) = self.quote(at) {
-            (at, extent, quoted) = (from, found, true);
-        }
-        let word = Class::Dashed;
-        let scheme_end = Extent::Run(word).end(self.text, at);
-        let schemes: &[&[u8]] = &[
-            b"bearer",
-            b"basic",
-            b"token",
-            b"apikey",
-            b"api-key",
-            b"key",
-            b"digest",
-            b"negotiate",
-            b"ntlm",
-            b"aws4-hmac-sha256",
-            b"bot",
-            b"sso-key",
-            b"hawk",
-            b"glpat",
-            b"splunk",
-            b"oauth",
-        ];
-        let scheme = self.slice(at, scheme_end).to_ascii_lowercase();
-        if scheme_end == self.text.len() && self.end == End::More {
-            // Not known yet whether it is the scheme or the secret.
-            let extent = Extent::Run(word);
-            self.found.push(Found {
-                from: at,
-                to: scheme_end,
-                rule: "auth",
-                open: true,
-                extent,
-            });
-            return;
-        }
-        let has_scheme = schemes.contains(&scheme.as_slice()) && self.byte(scheme_end) == b' ';
-        let long = has_scheme
-            && matches!(
-                scheme.as_slice(),
-                b"digest" | b"aws4-hmac-sha256" | b"hawk" | b"oauth"
-            );
-        if has_scheme {
-            at = self.blanks(scheme_end, 8);
-        }
-        // In a line of shell or a log, the header ends with its word.
-        let extent = match extent {
-            Extent::Line if !long => Extent::Word,
-            Extent::Quoted(_) | Extent::Escaped(_) if !quoted => Extent::Word,
-            other => other,
-        };
-        self.candidate(at, extent, "auth", move |value, cut| {
-            if names::is_nothing(value) {
-                return false;
-            }
-            if has_scheme {
-                return value.len() >= 4 || cut;
-            }
-            cut || value.len() >= 8
-                && names::is_secret(Strength::Medium, value, Written::Printed, quoted)
-        });
-    }
-
-    /// `Bearer …` by itself.
-    fn bearer(&mut self, name_end: usize) {
-        let at = self.blanks(name_end, 4);
-        if at > name_end {
-            self.candidate(at, Extent::Word, "auth", |value, cut| {
-                !names::is_nothing(value)
-                    && (value.len() >= 16 || cut && value.len() >= 8)
-                    && value.iter().any(u8::is_ascii_digit)
-            });
-        }
-    }
-
-    /// `Cookie: a=b; c=d` whole, of `Set-Cookie: a=b; Path=/` the value.
-    fn cookie(&mut self, name_end: usize, set: bool) {
-        let Some((mut at, b':')) = self.separator(name_end) else {
-            return;
-        };
-        let mut extent = Extent::Line;
-        if let Some((from, found)) = self.quote(at) {
-            (at, extent) = (from, found);
-        }
-        if set {
-            let name_end = Extent::Until(b'=').end(self.text, at);
-            if self.byte(name_end) == b'=' {
-                self.candidate(name_end + 1, Extent::Until(b';'), "cookie", |value, _| {
-                    value.len() >= 4 && !names::is_nothing(value)
-                });
-            }
-            return;
-        }
-        // The quote around the whole header, in a line of shell.
-        if extent == Extent::Line {
-            let line = Extent::Line.end(self.text, at);
-            if let Some(quote) = self
-                .slice(at, line)
-                .iter()
-                .find(|byte| matches!(byte, b'"' | b'\''))
-            {
-                extent = Extent::Quoted(*quote);
-            }
-        }
-        self.candidate(at, extent, "cookie", |value, cut| {
-            cut || value.contains(&b'=') && value.len() >= 6
-        });
-    }
-
-    /// `scheme://user:password@host`
-    fn url(&mut self, at: usize) {
-        let stop = |byte: u8| {
-            is_blank_or_quote(byte)
-                || matches!(
-                    byte,
-                    b'/' | b'?' | b'#' | b'<' | b'>' | b'\\' | b')' | b']' | b'}'
-                )
-        };
-        let mut to = at;
-        let mut host = None;
-        while to < self.text.len() && to - at < 4096 && !stop(self.byte(to)) {
-            if self.byte(to) == b'@' {
-                host = Some(to);
-            }
-            to += 1;
-        }
-        let touches = to == self.text.len();
-        let user = self.slice(at, host.unwrap_or(to));
-        let colon = user.iter().position(|byte| *byte == b':');
-        let from = colon.map_or(at, |colon| at + colon + 1);
-        let extent = Extent::Until(b'@');
-        let rule = "url-password";
-        if touches && self.end == End::More && to > from {
-            self.found.push(Found {
-                from,
-                to,
-                rule,
-                open: true,
-                extent,
-            });
-            return;
-        }
-        let Some(host) = host else {
-            // At a cut, what may be a password counts as one; a port is none.
-            let value = self.slice(from, to);
-            let port = value.iter().all(u8::is_ascii_digit);
-            if touches && self.end == End::Cut && colon.is_some() && !port && value.len() >= 4 {
-                self.found.push(Found {
-                    from,
-                    to,
-                    rule,
-                    open: true,
-                    extent,
-                });
-            }
-            return;
-        };
-        let value = self.slice(from, host);
-        let secret = if colon.is_some() {
-            !value.is_empty() && !names::is_nothing(value)
-        } else {
-            names::is_random(value)
-        };
-        if secret {
-            self.found.push(Found {
-                from,
-                to: host,
-                rule,
-                open: false,
-                extent,
-            });
-        }
-    }
-
-    /// `-----BEGIN … PRIVATE KEY-----`: all up to the line that ends it.
-    fn private_key(&mut self, start: usize, stop: usize) {
-        let line = self.slice(start.saturating_sub(48), start);
-        if !line.windows(10).any(|window| window == b"-----BEGIN") {
-            return;
-        }
-        let rest = self.text.get(stop..).unwrap_or_default();
-        let mut at = if rest.starts_with(b"-----") {
-            stop + 5
-        } else if rest.starts_with(b" BLOCK-----") {
-            stop + 11
-        } else {
-            return;
-        };
-        while matches!(self.byte(at), b'\n' | b'\r' | b' ' | b'\t') && at < self.text.len() {
-            at += 1;
-        }
-        if self.byte(at) == b'\\' && matches!(self.byte(at + 1), b'n' | b'r') {
-            at += 2;
-        }
-        let mut to = Extent::Pem.end(self.text, at);
-        if to == self.text.len() && self.end == End::More {
-            self.found.push(Found {
-                from: at,
-                to,
-                rule: "private-key",
-                open: true,
-                extent: Extent::Pem,
-            });
-            return;
-        }
-        let cut = to == self.text.len() && self.end == End::Cut;
-        let ended = self
-            .text
-            .get(to..)
-            .is_some_and(|rest| rest.starts_with(b"-----END"));
-        if !ended && !cut {
-            // Something else broke it off: only whole lines of key are one.
-            let value = self.slice(at, to);
-            let lines = value
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .unwrap_or(value.len());
-            to = at + lines;
-        }
-        while to > at && matches!(self.byte(to - 1), b'\n' | b'\r' | b' ' | b'\t') && !cut {
-            to -= 1;
-        }
-        if ended && self.slice(at, to).ends_with(b"\\n") {
-            to -= 2;
-        }
-        let value = self.slice(at, to);
-        let run = value
-            .split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')))
-            .map(<[u8]>::len)
-            .max()
-            .unwrap_or(0);
-        if (ended && run >= 16) || run >= 40 {
-            self.found.push(Found {
-                from: at,
-                to,
-                rule: "private-key",
-                open: cut,
-                extent: Extent::Pem,
-            });
-        }
-    }
-
-    /// A program that takes a secret as a word, in a line of text.
-    fn tool(&mut self, at: usize) {
-        let before = self.before(at);
-        if before.is_ascii_alphanumeric() || matches!(before, b'_' | b'-' | b'.') {
-            return;
-        }
-        let mut words: Vec<(usize, usize, bool)> = Vec::new();
-        let mut place = at;
-        while words.len() < 48 {
-            place = self.blanks(place, 64);
-            let byte = self.byte(place);
-            if place >= self.text.len() || is_line_end(byte) || byte == 0 {
-                break;
-            }
-            if matches!(byte, b';' | b'|' | b'&' | b'<' | b'>' | b')') {
-                break;
-            }
-            let (from, to, quoted) = match byte {
-                b'"' | b'\'' => {
-                    let to = Extent::Quoted(byte).end(self.text, place + 1);
-                    (place + 1, to, true)
-                }
-                _ => (place, Extent::Word.end(self.text, place), false),
-            };
-            if to <= from && !quoted {
-                break;
-            }
-            words.push((from, to, quoted));
-            place = to + usize::from(quoted);
-        }
-        let texts: Vec<&str> = words
-            .iter()
-            .map_while(|(from, to, _)| std::str::from_utf8(self.slice(*from, *to)).ok())
-            .collect();
-        let mut hits = Vec::new();
-        argv::of_words(&texts, false, &mut hits);
-        for hit in hits {
-            let Some((from, to, quoted)) = words.get(hit.word).copied() else {
-                continue;
-            };
-            let extent = if quoted {
-                Extent::Quoted(self.before(from))
-            } else {
-                Extent::Word
-            };
-            let whole = to == from + hit.to;
-            let touches = whole && to == self.text.len();
-            if touches && self.end == End::More {
-                self.found.push(Found {
-                    from: from + hit.from,
-                    to,
-                    rule: hit.rule,
-                    open: true,
-                    extent,
-                });
-            } else {
-                let open = touches && self.end == End::Cut;
-                self.found.push(Found {
-                    from: from + hit.from,
-                    to: from + hit.to,
-                    rule: hit.rule,
-                    open,
-                    extent,
-                });
-            }
         }
     }
 

@@ -2,9 +2,10 @@
 
 use memchr::memmem;
 
-use super::names::{self, Written};
+use super::extent::Extent;
 use super::rules::Class;
-use super::scan::{End, Extent, Found, is_line_end, scan};
+use super::scan::{End, Found, scan};
+use super::values::{self, Written};
 use super::view::{Escape, View};
 use super::{Known, Marker};
 
@@ -382,7 +383,7 @@ impl Streamer {
         let extent = Extent::Run(Class::Base64);
         let to = extent.end(text, 0);
         let open = to == text.len() && end == End::More;
-        if open || to >= 16 && names::is_random(text.get(..to).unwrap_or_default()) {
+        if open || to >= 16 && values::is_random(text.get(..to).unwrap_or_default()) {
             found.push(Found {
                 from: 0,
                 to,
@@ -484,12 +485,22 @@ impl Streamer {
             from += line + 1;
         }
         let dropped = given.get(..from).unwrap_or_default();
-        let row = dropped.iter().rposition(|byte| is_line_end(*byte));
-        let seen = |text: &[u8]| text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
-        self.column = match row {
-            Some(row) => seen(dropped.get(row + 1..).unwrap_or_default()),
-            None => self.column + seen(dropped),
+        let row = memchr::memrchr2(b'\n', b'\r', dropped);
+        let begun = dropped
+            .get(row.map_or(0, |row| row + 1)..)
+            .unwrap_or_default();
+        // Past any width it does not matter how far.
+        let seen = if begun.len() > 4096 {
+            begun.len()
+        } else {
+            begun.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
         };
+        self.column = seen
+            + if row.is_some() {
+                0
+            } else {
+                self.column.min(1 << 20)
+            };
         let kept = given.get(from..).unwrap_or_default();
         self.context.clear();
         self.context.extend_from_slice(kept);

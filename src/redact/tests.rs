@@ -165,6 +165,8 @@ const PLAIN: &[&str] = &[
     "export HF_TOKEN=\nHF_TOKEN=\"\"\nexport PASSWORD=\"$1\"",
     "Bearer token is missing\nbearer of bad news and so on",
     "$1$ costs $5$ or $6$ in shell",
+    "passwd:         files systemd\ngroup: files\npasswd: user 'x' does not exist\nchpasswd: (line 1) failed",
+    "credential.helper=store\npassword_encryption = scram-sha-256\nTESTS_PASS=12\napi_key_env=OPENAI_API_KEY",
 ];
 
 fn masked_in(pieces: &[&[u8]]) -> Vec<u8> {
@@ -264,8 +266,7 @@ fn each_sample_is_masked_where_a_terminal_wraps_it() {
         let begin = text.find(&secret).unwrap();
         for inside in 1..secret.len().min(79) {
             // The line wraps `inside` bytes into the secret.
-            let telling =
-                [1, 2, 3, 4, 7, 12, 20, 33, 54].contains(&inside) || inside + 1 == secret.len();
+            let telling = [1, 2, 3, 7, 20, 54].contains(&inside) || inside + 1 == secret.len();
             if begin + inside > 79 || !telling {
                 continue;
             }
