@@ -118,16 +118,34 @@ fn table() -> &'static Table {
 /// Gives every word found, in order of where it begins.
 pub(super) fn each(text: &[u8], mut take: impl FnMut(Hit)) {
     let table = table();
-    // Written plainly, because it sees every byte: also without optimisation it must keep up.
-    let (mut index, mut end) = (0_usize, 0);
-    while end < text.len() {
-        index = index >> 5 | ((text[end] & 31) as usize) << 10;
-        end += 1;
-        let entry = table.slots[index];
-        if entry != 0 && end >= 3 {
-            table.matches(entry, text, end - 3, &mut take);
+    let mut at = Place::default();
+    while let Some(entry) = skip(&table.slots, text, &mut at) {
+        if at.end >= 3 {
+            table.matches(entry, text, at.end - 3, &mut take);
         }
     }
+}
+
+/// How far a text was looked through: its bytes, and the index that the last three make.
+#[derive(Default)]
+struct Place {
+    end: usize,
+    index: usize,
+}
+
+/// Goes on to the next three bytes that have a list. Sees every byte: written plainly, so that it keeps
+/// up without optimisation too, and apart, so that nothing else wants its registers.
+#[inline(never)]
+fn skip(slots: &[u8; SLOTS], text: &[u8], at: &mut Place) -> Option<u8> {
+    let (mut index, mut end) = (at.index, at.end);
+    let mut entry = 0;
+    while end < text.len() && entry == 0 {
+        index = index >> 5 | ((text[end] & 31) as usize) << 10;
+        end += 1;
+        entry = slots[index];
+    }
+    *at = Place { end, index };
+    (entry != 0).then_some(entry)
 }
 
 #[cfg(test)]
@@ -142,7 +160,7 @@ mod tests {
         for word in words.chain(RULES.iter().map(|rule| rule.begins)) {
             let mut found = 0;
             each(word.as_bytes(), |hit| {
-                found += usize::from(hit.from == 0 && hit.to == word.len())
+                found += usize::from(hit.from == 0 && hit.to == word.len());
             });
             assert!(found > 0, "{word}");
         }
