@@ -104,6 +104,15 @@ struct Chunk {
     bytes: Vec<u8>,
 }
 
+/// What another process needs to go on with a spool.
+pub struct Shared {
+    /// The open spool.
+    pub file: File,
+    path: PathBuf,
+    known: Vec<Known>,
+    width: Option<u16>,
+}
+
 /// Writes one command's spool.
 pub struct Keeper {
     file: File,
@@ -184,17 +193,25 @@ impl Keeper {
     ///
     /// # Errors
     /// When the file cannot be read, or a torn record not be cut off.
-    pub fn take_over(file: File, path: &Path, cap: Cap) -> io::Result<Self> {
-        spool::repair_tail(path, &file)?;
-        Ok(Self::over(file, path, cap, true))
+    pub fn take_over(shared: Shared, cap: Cap) -> io::Result<Self> {
+        spool::repair_tail(&shared.path, &shared.file)?;
+        let mut keeper = Self::over(shared.file, &shared.path, cap, true);
+        keeper.masks.known = shared.known;
+        keeper.masks.width = shared.width;
+        Ok(keeper)
     }
 
     /// Another handle on the open spool, for a process that may have to go on with it.
     ///
     /// # Errors
     /// When no descriptor is left.
-    pub fn share(&self) -> io::Result<(File, PathBuf)> {
-        Ok((self.file.try_clone()?, self.path.clone()))
+    pub fn share(&self) -> io::Result<Shared> {
+        Ok(Shared {
+            file: self.file.try_clone()?,
+            path: self.path.clone(),
+            known: self.masks.known.clone(),
+            width: self.masks.width,
+        })
     }
 
     /// What went wrong with writing, if anything: the first trouble, in words.

@@ -1,19 +1,17 @@
 //! The relay: a process that stays when the command has ended but something it started still holds
 //! its output, so that readers of our output see it end exactly when they would have without us.
 
-use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Keeper};
+use crate::capture::keep::{Cap, HOLD_TIME, Keeper, Shared};
 use crate::capture::pump::{Kind, Source};
 use crate::capture::sys::{self, Side, StandardFd};
 
 /// Starts a relay for these sources. Call while this process has one thread; returns at once.
-pub fn leave_behind(left: Vec<Source>, spool: Option<(File, PathBuf)>, began: Instant) {
+pub fn leave_behind(left: Vec<Source>, spool: Option<Shared>, began: Instant) {
     if left.is_empty() {
         return;
     }
@@ -24,7 +22,7 @@ pub fn leave_behind(left: Vec<Source>, spool: Option<(File, PathBuf)>, began: In
     }
 }
 
-fn live(mut left: Vec<Source>, spool: Option<(File, PathBuf)>, began: Instant) {
+fn live(mut left: Vec<Source>, spool: Option<Shared>, began: Instant) {
     let in_use: Vec<StandardFd> = left
         .iter()
         .filter_map(|source| source.sink.standard())
@@ -36,12 +34,11 @@ fn live(mut left: Vec<Source>, spool: Option<(File, PathBuf)>, began: Instant) {
     }
     let mut kept: Vec<_> = left.iter().map(|source| source.from.as_fd()).collect();
     kept.extend(left.iter().filter_map(|source| source.sink.own_fd()));
-    kept.extend(spool.as_ref().map(|(file, _)| file.as_fd()));
+    kept.extend(spool.as_ref().map(|shared| shared.file.as_fd()));
     sys::close_all_but(&kept);
     std::env::set_current_dir("/").ok();
 
-    let mut keeper =
-        spool.and_then(|(file, path)| Keeper::take_over(file, &path, Cap::default()).ok());
+    let mut keeper = spool.and_then(|shared| Keeper::take_over(shared, Cap::default()).ok());
     let mut buffer = vec![0; 64 << 10];
     while !left.is_empty() {
         let mut fds = Vec::new();

@@ -8,11 +8,9 @@
 //! After the recorder left, it goes on forwarding and recording until nobody holds the terminal.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,7 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Keeper};
+use crate::capture::keep::{Cap, HOLD_TIME, Keeper, Shared};
 use crate::capture::pty::{self, Outer};
 use crate::capture::spawn::{self, Descriptors};
 use crate::capture::spool::End;
@@ -160,7 +158,7 @@ pub struct Work {
     /// The command owns the inner terminal from the start.
     pub foreground: bool,
     /// The spool, to go on with.
-    pub spool: Option<(File, PathBuf)>,
+    pub spool: Option<Shared>,
     /// When the command's clock began.
     pub began: Instant,
 }
@@ -238,7 +236,7 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
         signal_file.as_fd(),
     ];
     kept.push(slave.as_fd());
-    kept.extend(spool.as_ref().map(|(file, _)| file.as_fd()));
+    kept.extend(spool.as_ref().map(|shared| shared.file.as_fd()));
     sys::close_all_but(&kept);
     std::env::set_current_dir("/").ok();
 
@@ -281,7 +279,7 @@ struct Guard {
     child: i32,
     recorder: i32,
     state: State,
-    spool: Option<(File, PathBuf)>,
+    spool: Option<Shared>,
     began: Instant,
     /// The inner terminal's foreground group while it is taken back.
     inner: Option<Pid>,
@@ -444,8 +442,7 @@ impl Guard {
     }
 
     fn keeper(&mut self) -> Option<Keeper> {
-        let (file, path) = self.spool.take()?;
-        Keeper::take_over(file, &path, Cap::default()).ok()
+        Keeper::take_over(self.spool.take()?, Cap::default()).ok()
     }
 
     /// Records and forwards what is there now.

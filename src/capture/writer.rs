@@ -4,15 +4,13 @@
 //! The pump waits for an append at most [`PATIENCE`], then shows the bytes to the user all the same.
 //! When the writer is so far behind that its queue is full, bytes are counted as a gap instead.
 
-use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::capture::keep::{HOLD, Keeper};
+use crate::capture::keep::{HOLD, Keeper, Shared};
 use crate::capture::spool::{End, Record};
 use crate::event::Stream;
 
@@ -84,7 +82,7 @@ pub struct Outcome {
     /// What to tell the person, if recording failed or is incomplete.
     pub trouble: Option<String>,
     /// The spool, for a process that goes on with it; none where the writer is stuck.
-    pub spool: Option<(File, PathBuf)>,
+    pub spool: Option<Shared>,
 }
 
 /// The pump's end of the writer thread. Without a spool it takes everything and keeps nothing.

@@ -71,15 +71,25 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
     if exported || import::jsonl::is_export(&text) {
         let mut events = import::jsonl::read(&text)
             .map_err(|error| CommandError::usage(format!("{shown}: {error}")))?;
-        let secret = withhold(&mut events, &desk.home.marker());
+        let mut secret = withhold(&mut events, &desk.home.marker());
+        for contents in secret.values_mut() {
+            let mut new = Vec::new();
+            for id in std::mem::take(contents) {
+                // What is here already stays as it is.
+                if desk.store.stored_content(id).await.is_err() {
+                    new.push(id);
+                }
+            }
+            *contents = new;
+        }
         let mut sessions: Vec<SessionId> = events.iter().map(|event| event.session).collect();
         sessions.dedup();
-        let restored = desk.store.restore(&events).await.map_err(|error| {
+        desk.store.restore(&events).await.map_err(|error| {
             CommandError::usage(format!("{shown}: {error}")).hint("nothing was changed")
         })?;
         for (session, contents) in secret {
-            if restored.new_events == 0 {
-                break; // all of it was here
+            if contents.is_empty() {
+                continue;
             }
             let event = Event::ContentErased {
                 contents,
