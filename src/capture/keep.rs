@@ -105,7 +105,7 @@ struct Chunk {
 }
 
 /// What another process needs to go on with a spool.
-pub struct Shared {
+pub struct Handover {
     /// The open spool.
     pub file: File,
     path: PathBuf,
@@ -193,7 +193,7 @@ impl Keeper {
     ///
     /// # Errors
     /// When the file cannot be read, or a torn record not be cut off.
-    pub fn take_over(shared: Shared, cap: Cap) -> io::Result<Self> {
+    pub fn take_over(shared: Handover, cap: Cap) -> io::Result<Self> {
         spool::repair_tail(&shared.path, &shared.file)?;
         let mut keeper = Self::over(shared.file, &shared.path, cap, true);
         keeper.masks.known = shared.known;
@@ -205,8 +205,8 @@ impl Keeper {
     ///
     /// # Errors
     /// When no descriptor is left.
-    pub fn share(&self) -> io::Result<Shared> {
-        Ok(Shared {
+    pub fn share(&self) -> io::Result<Handover> {
+        Ok(Handover {
             file: self.file.try_clone()?,
             path: self.path.clone(),
             known: self.masks.known.clone(),

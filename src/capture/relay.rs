@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Keeper, Shared};
+use crate::capture::keep::{Cap, HOLD_TIME, Handover, Keeper};
 use crate::capture::pump::{Kind, Source};
 use crate::capture::sys::{self, Side, StandardFd};
 
 /// Starts a relay for these sources. Call while this process has one thread; returns at once.
-pub fn leave_behind(left: Vec<Source>, spool: Option<Shared>, began: Instant) {
+pub fn leave_behind(left: Vec<Source>, spool: Option<Handover>, began: Instant) {
     if left.is_empty() {
         return;
     }
@@ -22,7 +22,7 @@ pub fn leave_behind(left: Vec<Source>, spool: Option<Shared>, began: Instant) {
     }
 }
 
-fn live(mut left: Vec<Source>, spool: Option<Shared>, began: Instant) {
+fn live(mut left: Vec<Source>, spool: Option<Handover>, began: Instant) {
     let in_use: Vec<StandardFd> = left
         .iter()
         .filter_map(|source| source.sink.standard())

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Keeper, Shared};
+use crate::capture::keep::{Cap, HOLD_TIME, Handover, Keeper};
 use crate::capture::pty::{self, Outer};
 use crate::capture::spawn::{self, Descriptors};
 use crate::capture::spool::End;
@@ -158,7 +158,7 @@ pub struct Work {
     /// The command owns the inner terminal from the start.
     pub foreground: bool,
     /// The spool, to go on with.
-    pub spool: Option<Shared>,
+    pub spool: Option<Handover>,
     /// When the command's clock began.
     pub began: Instant,
 }
@@ -279,7 +279,7 @@ struct Guard {
     child: i32,
     recorder: i32,
     state: State,
-    spool: Option<Shared>,
+    spool: Option<Handover>,
     began: Instant,
     /// The inner terminal's foreground group while it is taken back.
     inner: Option<Pid>,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::capture::keep::{HOLD, Keeper, Shared};
+use crate::capture::keep::{HOLD, Handover, Keeper};
 use crate::capture::spool::{End, Record};
 use crate::event::Stream;
 
@@ -82,7 +82,7 @@ pub struct Outcome {
     /// What to tell the person, if recording failed or is incomplete.
     pub trouble: Option<String>,
     /// The spool, for a process that goes on with it; none where the writer is stuck.
-    pub spool: Option<Shared>,
+    pub spool: Option<Handover>,
 }
 
 /// The pump's end of the writer thread. Without a spool it takes everything and keeps nothing.
