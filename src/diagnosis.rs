@@ -7,6 +7,7 @@
 //! more are proposed (`next`, as lines to `paste`).
 
 mod cascades;
+pub mod explain;
 mod findings;
 mod hypotheses;
 pub mod kinds;

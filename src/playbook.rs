@@ -10,6 +10,7 @@
 mod absence;
 mod check;
 mod eval;
+pub mod explain;
 pub mod expr;
 mod findings;
 mod identity;
@@ -19,6 +20,7 @@ mod language;
 pub mod lint;
 mod load;
 mod matcher;
+mod memo;
 mod nearest;
 pub mod schema;
 mod scope;

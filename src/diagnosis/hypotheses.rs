@@ -216,6 +216,30 @@ impl Table {
         weights.iter().map(|weight| weight / sum).collect()
     }
 
+    /// Which rows count.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let counted = self.counted();
+        let is_counted = |row: &&Row| counted.iter().any(|one| std::ptr::eq(*one, *row));
+        let rows = self.rows.iter().enumerate();
+        rows.filter(|(_, row)| is_counted(row))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Beliefs after a row, from those before it.
+    pub(super) fn after(&self, row: usize, before: &[f64]) -> Vec<f64> {
+        let Some(row) = self.rows.get(row) else {
+            return before.to_vec();
+        };
+        let weights: Vec<f64> = before
+            .iter()
+            .enumerate()
+            .map(|(hypothesis, belief)| belief * row.likelihood(hypothesis))
+            .collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / sum).collect()
+    }
+
     /// The rows that count: known ones, one a group.
     fn counted(&self) -> Vec<&Row> {
         let mut counted: Vec<&Row> = Vec::new();
