@@ -168,7 +168,10 @@ fn observations(
     let mut belief = table.priors.clone();
     let each = playbook.observations.iter().enumerate();
     each.map(|(row, spec)| {
-        let seen = firing.observations.iter().find(|seen| seen.observation == row);
+        let seen = firing
+            .observations
+            .iter()
+            .find(|seen| seen.observation == row);
         let counts = counted.contains(&row);
         let before = belief.clone();
         if counts {

@@ -132,11 +132,9 @@ pub fn covered(fact: &str) -> Option<&'static str> {
 
 /// Whether a look by this pattern would show a process with that text in its command line.
 fn pattern_meets(pattern: &str, text: &str) -> Tri {
-    match regex::Regex::new(pattern) {
-        Ok(regex) if regex.is_match(text) => Tri::Yes,
-        Ok(_) => Tri::No,
-        Err(_) => text.contains(pattern).into(),
-    }
+    super::pattern::found(pattern, text)
+        .unwrap_or_else(|| text.contains(pattern))
+        .into()
 }
 
 #[cfg(test)]
