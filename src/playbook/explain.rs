@@ -292,7 +292,7 @@ impl<'a> Matcher<'a> {
                     "{} such {}; what is asked is {}",
                     looks.len(),
                     if looks.len() == 1 { "look" } else { "looks" },
-                    run_in_words(step, series)
+                    run_in_words(series)
                 );
                 (
                     40 + looks.len().min(9),
@@ -577,11 +577,7 @@ pub(super) fn asks(step: &Step) -> String {
             format!("a look that shows no {thing} {}", absent.value.source())
         }
         Form::Series(series) => {
-            format!(
-                "{} of {}",
-                run_in_words(step, series),
-                of_bind(&series.bind)
-            )
+            format!("{} of {}", run_in_words(series), of_bind(&series.bind))
         }
         Form::All(steps) => group(steps, " and "),
         Form::Any(steps) => group(steps, " or "),
@@ -640,7 +636,7 @@ fn joins_in_words(bind: &Bind) -> Option<String> {
     (!each.is_empty()).then(|| each.join(" and "))
 }
 
-fn run_in_words(_step: &Step, series: &super::Series) -> String {
+fn run_in_words(series: &super::Series) -> String {
     let field = series.field.or(series.distinct).unwrap_or_default();
     let what = match series.trend {
         Trend::Unchanged => format!("`{field}` unchanged"),

@@ -73,6 +73,9 @@ struct Match<'a> {
     end: Option<usize>,
 }
 
+/// The first match of each finding, and the newest that repeats it.
+type Kept<'a> = Vec<(Match<'a>, Option<State<'a>>)>;
+
 impl<'a> Matcher<'a> {
     /// What fired, and whether anything was found to begin with.
     fn firings(&self) -> (Vec<Firing>, bool) {
@@ -84,8 +87,7 @@ impl<'a> Matcher<'a> {
 
     /// The first match of each finding and the newest that repeats it, and whether anything was
     /// found to begin with.
-    #[expect(clippy::type_complexity, reason = "used in two places, and said above")]
-    fn matches(&self) -> (Vec<(Match<'a>, Option<State<'a>>)>, bool) {
+    fn matches(&self) -> (Kept<'a>, bool) {
         let mut search = self.search_all();
         search.each_anchor = true;
         let mut found: Vec<Match<'a>> = Vec::new();
@@ -103,7 +105,7 @@ impl<'a> Matcher<'a> {
         );
         found.sort_by_key(|one| (one.anchor, one.newest));
         let mut open: BTreeMap<ScopeKey, usize> = BTreeMap::new();
-        let mut firings: Vec<(Match<'a>, Option<State<'a>>)> = Vec::new();
+        let mut firings: Kept<'a> = Vec::new();
         for one in found {
             if let Some(at) = open.get(&one.scope)
                 && let Some((first, latest)) = firings.get_mut(*at)
