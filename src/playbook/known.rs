@@ -22,6 +22,11 @@ pub const KINDS: &[KindRow] = &[
     ),
     ("process.orphaned", "children outlived their parent"),
     (
+        "process.timed_out",
+        "it did not end within the time it was given",
+    ),
+    ("build.failed", "a build or an installation failed"),
+    (
         "launch.never_started",
         "the launch did nothing: script missing, empty, not executable, swallowed, never sent",
     ),
