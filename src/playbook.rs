@@ -9,6 +9,7 @@
 
 mod absence;
 mod check;
+pub mod draft;
 mod eval;
 pub mod explain;
 pub mod expr;
@@ -22,6 +23,7 @@ mod load;
 mod matcher;
 mod memo;
 mod nearest;
+pub mod quoted;
 pub mod schema;
 mod scope;
 mod series;

@@ -166,3 +166,19 @@ pub const KINDS: &[KindRow] = &[
 pub(super) fn is_known(kind: &str) -> bool {
     kind.starts_with(OWN) || KINDS.iter().any(|(known, _)| *known == kind)
 }
+
+/// The kinds as a page of the manual (`docs/kinds.md`).
+pub fn manual() -> String {
+    let mut out = String::from(
+        "# Kinds of finding\n\n\
+         A playbook's `kind` is the deepest cause known. A finding of a `.healthy` or `.benign` kind says\n\
+         that something alarming is fine. A kind of your own begins with `own.` (`own.ring_buffer`); any\n\
+         other is one of these: `rec playbook lint` says so.\n\n\
+         This page is written from the program's own table.\n\n\
+         | kind | means |\n|---|---|\n",
+    );
+    for (kind, means) in KINDS {
+        out.push_str(&format!("| `{kind}` | {means} |\n"));
+    }
+    out
+}
