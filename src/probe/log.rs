@@ -14,7 +14,7 @@ mod search;
 pub use search::Search;
 
 use super::line::{Context, Seen};
-use super::{line, notrun, progress, stage, traceback};
+use super::{kernel, line, notrun, progress, stage, traceback};
 use crate::fact::{self, Count, Fact, LogLook};
 use crate::shell::{Invocation, Tri};
 use crate::text::{self, TextLine};
@@ -263,6 +263,7 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
 /// bars, stages, what could not be run.
 pub fn read_content(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     let mut seen = line::read_lines(lines, context);
+    seen.extend(kernel::read(lines, context));
     for (before, lines) in windows(lines) {
         let mut traces = traceback::read(lines, context);
         for trace in &mut traces {

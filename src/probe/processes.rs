@@ -9,7 +9,7 @@ use super::filter::{Counted, Pattern};
 use super::words::{
     Args, after_fields, clock_seconds, count, int, leading_int, number, size_bytes, whole,
 };
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, ps};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, load, ps};
 use crate::fact::{Clock, Memory, Process, ProcessLook};
 use crate::shell::{Invocation, ShellText, Tri};
 
@@ -550,6 +550,12 @@ impl Probe for Top {
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
         let mut round: Vec<(&Shown, Process)> = Vec::new();
         let mut started = false;
+        // `MiB Swap: … 22367.5 avail Mem` stands below the memory in use.
+        let available = lines.iter().find_map(|line| {
+            let (before, _) = line.text.split_once(" avail Mem")?;
+            let unit = Self::unit(line.text.split_whitespace().next()?)?;
+            number(before.split_whitespace().last()?).map(|value| value * unit)
+        });
         for line in lines {
             let text = line.text.as_str();
             if text.starts_with("top - ") {
@@ -570,8 +576,14 @@ impl Probe for Top {
                         },
                     );
                 }
+                if let Some(load) = load::of_line(text) {
+                    sink.line(line, load);
+                }
+            } else if let Some(cpu) = load::top_cpu(text) {
+                sink.line(line, cpu);
             } else if let Some((unit, rest)) = text.split_once(" Mem") {
-                if let Some(memory) = Self::memory(unit, rest) {
+                if let Some(mut memory) = Self::memory(unit, rest) {
+                    memory.available_mib = available;
                     sink.line(line, memory);
                 }
             } else if let Some(process) = Self::row(text) {
@@ -592,13 +604,18 @@ impl Probe for Top {
 }
 
 impl Top {
-    fn memory(unit: &str, rest: &str) -> Option<Memory> {
-        let factor = match unit.trim() {
+    /// A unit of top's, in MiB.
+    fn unit(name: &str) -> Option<f64> {
+        Some(match name {
             "KiB" => 1.0 / 1024.0,
             "MiB" => 1.0,
             "GiB" => 1024.0,
             _ => return None,
-        };
+        })
+    }
+
+    fn memory(unit: &str, rest: &str) -> Option<Memory> {
+        let factor = Self::unit(unit.trim())?;
         let of = |name: &str| {
             rest.split([',', ':']).find_map(|part| {
                 part.trim()
