@@ -134,6 +134,7 @@ pub(super) fn container(json: &Value) -> Option<Container> {
         error: text(state, "/Error"),
         image: text(json, "/Config/Image").or(text(json, "/ImageName")),
         ports: None,
+        state_age_s: None,
         shm_mib: bytes("/HostConfig/ShmSize"),
         memory_limit_mib: bytes("/HostConfig/Memory"),
         status,

@@ -78,7 +78,9 @@ pub(super) fn top_cpu(text: &str) -> Option<Cpu> {
         LazyLock::new(|| pattern(r"(\d+[.,]\d+)\s*%?\s*(us|sy|ni|id|wa|hi|si|st)\b"));
     let (_, rest) = text.split_once("Cpu(s):")?;
     let of = |name: &str| {
-        let found = SHARES.captures_iter(rest).find(|found| &found[2] == name)?;
+        let found = SHARES
+            .captures_iter(rest)
+            .find(|found| found.get(2).is_some_and(|own| own.as_str() == name))?;
         found.get(1)?.as_str().replace(',', ".").parse::<f64>().ok()
     };
     Some(Cpu {
