@@ -68,6 +68,7 @@ mod stacks;
 mod table;
 mod texts;
 mod timekeeping;
+mod top;
 mod trace;
 mod unsaid;
 pub mod bounds;
@@ -334,7 +335,7 @@ const PROBES: &[&dyn Probe] = &[
     &processes::Pgrep,
     &processes::Killer,
     &ps::Ps,
-    &processes::Top,
+    &top::Top,
     &processes::Pstree,
     &nvidia::NvidiaSmi,
     &nvidia::Gpustat,

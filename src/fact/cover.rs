@@ -104,6 +104,8 @@ impl Fact {
             (Self::Container(container), Subject::Container(name)) => {
                 (container.name == *name).into()
             }
+            (Self::Pod(pod), Subject::Container(name)) => (pod.name == *name).into(),
+            (Self::Usage(usage), Subject::Container(name)) => (usage.name == *name).into(),
             _ => Tri::No,
         }
     }
@@ -125,7 +127,7 @@ pub fn covered(fact: &str) -> Option<&'static str> {
             "a TCP port: the one asked for, or any when none was and nothing was cut away"
         }
         "unit" => "its own unit",
-        "container" => "its own container or pod",
+        "container" | "pod" | "usage" => "its own container or pod",
         _ => return None,
     })
 }

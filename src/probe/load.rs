@@ -17,6 +17,16 @@ use crate::shell::Invocation;
 ///
 /// ` 09:01:12 up 12 days,  3:02,  1 user,  load average: 0.10, 0.20, 0.30`
 pub(super) fn of_line(text: &str) -> Option<Load> {
+    if let Some(rest) = text.strip_prefix("Load average: ") {
+        // busybox: `Load average: 0.31 0.28 0.25 2/812 4711`
+        let mut loads = rest.split_whitespace().map_while(|one| one.parse().ok());
+        return Some(Load {
+            load_1m: loads.next()?,
+            load_5m: loads.next(),
+            load_15m: loads.next(),
+            up_s: None,
+        });
+    }
     let (before, loads) = text
         .split_once("load average: ")
         .or_else(|| text.split_once("load averages: "))?;

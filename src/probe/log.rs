@@ -392,7 +392,9 @@ fn looked(probe: &LogProbe, path: &str, lines: &[&TextLine], output: &Output<'_>
 
 /// The lines are of one of several files, which were told apart by their names.
 fn by_name(probe: &LogProbe, lines: &[&TextLine]) -> bool {
-    probe.paths.len() > 1 && probe.tool.contains("tail") && !lines.is_empty()
+    probe.paths.len() > 1
+        && (probe.tool.contains("tail") || probe.tool.contains("head"))
+        && !lines.is_empty()
 }
 
 /// Whether the file is shown whole, and whether its end is shown, given how many lines came.
