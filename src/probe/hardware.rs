@@ -162,7 +162,9 @@ pub(super) struct Digests;
 fn digest(text: &str) -> Option<(&str, &str)> {
     let (hex, name) = text.trim_start_matches('\\').split_once(' ')?;
     let name = name.strip_prefix([' ', '*']).unwrap_or(name);
-    let good = hex.len() >= 32 && hex.len() % 8 == 0 && hex.chars().all(|c| c.is_ascii_hexdigit());
+    let good = hex.len() >= 32
+        && hex.len().is_multiple_of(8)
+        && hex.chars().all(|c| c.is_ascii_hexdigit());
     (good && !name.is_empty()).then_some((hex, name))
 }
 

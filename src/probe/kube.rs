@@ -256,18 +256,11 @@ fn node_row(text: &str) -> Option<Node> {
 
 /// A row of another kind, by the names of its columns.
 fn object_row(text: &str, of: &str, head: &Table, all: bool) -> Option<KubeObject> {
-    let (one, other) = |pair: &str| -> Option<(i64, i64)> {
-        let (one, other) = pair.split_once('/')?;
+    let pair = text.split_whitespace().find_map(|word| {
+        let (one, other) = word.split_once('/')?;
         Some((int(one)?, int(other)?))
-    }(
-        text.split_whitespace()
-            .find(|word| {
-                word.split_once('/')
-                    .is_some_and(|(one, other)| int(one).is_some() && int(other).is_some())
-            })
-            .unwrap_or(""),
-    )
-    .map_or((None, None), |(one, other)| (Some(one), Some(other)));
+    });
+    let (one, other) = pair.unzip();
     let first = text.split_whitespace().nth(usize::from(all))?;
     let named = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
     let namespace = all

@@ -132,7 +132,7 @@ fn block(text: &str, head: &Table) -> Option<Disk> {
         let mount = words.last().filter(|mount| mount.starts_with('/'))?;
         return Some(Disk {
             mount: (*mount).to_owned(),
-            device: words.first()?.to_string(),
+            device: (*words.first()?).to_owned(),
             fs_type: words
                 .get(1)
                 .filter(|_| words.len() > 2)

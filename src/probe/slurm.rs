@@ -156,46 +156,20 @@ impl Probe for Slurm {
 fn default_head(program: &str, invocation: &Invocation) -> String {
     let args = Args::of(invocation, valued(invocation));
     let format = args.value(&["o", "format", "O", "Format"]);
-    let names: Vec<String> = match (program, format) {
-        ("squeue", None) => vec![
-            "JOBID",
-            "PARTITION",
-            "NAME",
-            "USER",
-            "ST",
-            "TIME",
-            "NODES",
-            "NODELIST(REASON)",
-        ]
-        .into_iter()
-        .map(str::to_owned)
-        .collect(),
+    let names: Vec<&str> = match (program, format) {
+        ("squeue", None) => {
+            return "JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)".to_owned();
+        }
         ("sinfo", None) if args.has(&["R", "list-reasons"]) => {
-            vec!["REASON", "USER", "TIMESTAMP", "NODELIST"]
-                .into_iter()
-                .map(str::to_owned)
-                .collect()
+            return "REASON USER TIMESTAMP NODELIST".to_owned();
         }
         ("sinfo", None) if args.has(&["N", "Node"]) => {
-            vec!["NODELIST", "NODES", "PARTITION", "STATE"]
-                .into_iter()
-                .map(str::to_owned)
-                .collect()
+            return "NODELIST NODES PARTITION STATE".to_owned();
         }
-        ("sinfo", None) => vec![
-            "PARTITION",
-            "AVAIL",
-            "TIMELIMIT",
-            "NODES",
-            "STATE",
-            "NODELIST",
-        ]
-        .into_iter()
-        .map(str::to_owned)
-        .collect(),
+        ("sinfo", None) => return "PARTITION AVAIL TIMELIMIT NODES STATE NODELIST".to_owned(),
         ("sacct", Some(list)) => list
             .split(',')
-            .map(|name| name.split('%').next().unwrap_or(name).to_owned())
+            .map(|name| column_name(name.split('%').next().unwrap_or(name)))
             .collect(),
         (_, Some(format)) if format.contains('%') => format
             .split('%')
@@ -205,11 +179,33 @@ fn default_head(program: &str, invocation: &Invocation) -> String {
                     .chars()
                     .next()
             })
-            .map(|letter| letter_name(program, letter).to_owned())
+            .map(|letter| letter_name(program, letter))
             .collect(),
         _ => return String::new(),
     };
     names.join("  ")
+}
+
+/// A column of sacct as its head writes it; people type it in any case.
+fn column_name(typed: &str) -> &str {
+    let known = [
+        "JobID",
+        "JobIDRaw",
+        "JobName",
+        "State",
+        "ExitCode",
+        "Elapsed",
+        "MaxRSS",
+        "NodeList",
+        "Partition",
+        "User",
+        "Reason",
+        "Timelimit",
+    ];
+    known
+        .into_iter()
+        .find(|name| name.eq_ignore_ascii_case(typed))
+        .unwrap_or(typed)
 }
 
 /// What a letter of `-o` prints.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Args, int, leading_int, number};
+use super::words::{Args, int, leading_int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, texts};
 use crate::fact::Syscall;
 use crate::shell::Invocation;
@@ -23,7 +23,6 @@ struct Call<'a> {
     name: &'a str,
     error: Option<&'a str>,
     pending: bool,
-    resumed: bool,
 }
 
 /// `[pid  4712] read(3, "x", 10) = 10`, `futex(0x7f…, FUTEX_WAIT_PRIVATE, 2, NULL` with no end,
@@ -76,7 +75,6 @@ fn call(text: &str) -> Option<Call<'_>> {
         name,
         error,
         pending: result.is_none() || result.is_some_and(|result| result.starts_with("? ERESTART")),
-        resumed,
     })
 }
 
@@ -176,7 +174,7 @@ fn read_trace(lines: &[Shown], only: Option<i64>, sink: &mut Sink<'_>) {
                         text: text.trim().to_owned(),
                         count: calls,
                         errors: errors.or(Some(0)),
-                        time_pct: number(&time_pct.to_string()),
+                        time_pct: Some(time_pct),
                         ..Syscall::default()
                     },
                 );
@@ -186,7 +184,6 @@ fn read_trace(lines: &[Shown], only: Option<i64>, sink: &mut Sink<'_>) {
         let Some(call) = call(text) else { continue };
         let thread = call.pid.or(pid);
         last.insert(thread, (line, call.name, call.pending));
-        let _ = call.resumed;
         if let Some(error) = call.error.filter(|error| !error.starts_with("ERESTART")) {
             match failed.iter_mut().find(|(_, own, name, before, _)| {
                 *own == thread && *name == call.name && *before == error
