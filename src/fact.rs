@@ -9,7 +9,6 @@
 
 mod catalogue;
 pub mod cover;
-pub mod pattern;
 pub mod manual;
 pub mod value;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::experience::PriorMove;
 use super::hypotheses::{Belief, Table};
 use super::{
     Claim, Evidence, Finding, Hypothesis, Judgement, Scope, Severity, Sources, Status, Verdict,
@@ -118,8 +117,7 @@ fn draft(
         }) => Some(held.as_str()),
         _ => None,
     };
-    let counts = sources.experience.counts(playbook);
-    let table = Table::new(playbook, &firing.observations, &counts, held);
+    let table = Table::new(playbook, &firing.observations, held);
     let shows = |row: usize| {
         let seen = firing
             .observations
@@ -149,8 +147,7 @@ fn draft(
     }
     let hypotheses = belief
         .as_ref()
-        .zip(table.as_ref())
-        .map(|(belief, table)| hypotheses(playbook, firing, belief, table, sources))
+        .map(|belief| hypotheses(playbook, firing, belief, sources))
         .unwrap_or_default();
     let commands = entries
         .iter()
@@ -196,7 +193,6 @@ fn draft(
             scope: scope(timeline, &firing.scope),
             evidence,
             hypotheses,
-            seen_before: None,
             next: Vec::new(),
             remedy: words(
                 spec.and_then(|spec| spec.remedy.as_ref())
@@ -271,20 +267,8 @@ fn hypotheses(
     playbook: &Playbook,
     firing: &Firing,
     belief: &Belief,
-    table: &Table,
     sources: Sources<'_>,
 ) -> Vec<Hypothesis> {
-    let counts = sources.experience.counts(playbook);
-    let moved = |index: usize| -> Option<PriorMove> {
-        if counts.iter().all(|count| *count == 0) {
-            return None;
-        }
-        Some(PriorMove {
-            from: *table.written.get(index)?,
-            to: *table.priors.get(index)?,
-            confirmations: *counts.get(index)?,
-        })
-    };
     let said = |rows: Option<&Vec<usize>>| -> Vec<Evidence> {
         let mut out = Vec::new();
         for row in rows.into_iter().flatten() {
@@ -320,7 +304,6 @@ fn hypotheses(
                 ),
                 kind: spec.and_then(|spec| spec.kind.clone()),
                 probability: *probability,
-                prior: moved(index),
                 supports: said(belief.supports.get(index)),
                 against: said(belief.against.get(index)),
                 refuted: belief.refuted.get(index) == Some(&true),

@@ -3,7 +3,6 @@
 mod differential;
 mod errors;
 mod expressions;
-mod metamorphic;
 mod operators;
 mod oracle;
 mod properties;

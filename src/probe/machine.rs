@@ -3,8 +3,8 @@
 //! Sources: coreutils' `date` and `stat`, procps-ng, bash; `tests/fixtures/probes/date`, `…/free`.
 
 use super::words::{Args, int, number, size_bytes};
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, load};
-use crate::fact::{self, Boot, Clock, Limit, Memory};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use crate::fact::{self, Clock, Limit, Memory};
 use crate::shell::Invocation;
 
 const MONTHS: [&str; 12] = [
@@ -279,22 +279,10 @@ pub(super) struct Uptime;
 
 impl Probe for Uptime {
     fn recognises(&self, invocation: &Invocation) -> bool {
-        matches!(invocation.program(), "uptime" | "w")
+        invocation.program() == "uptime"
     }
 
-    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        if ctx.invocation.program() == "w" {
-            return Grammar::any(|line, nth| {
-                let head = line.contains(" up ") || line.starts_with("USER ");
-                if head {
-                    Fit::Surely
-                } else if nth > 1 {
-                    Fit::Perhaps
-                } else {
-                    Fit::No
-                }
-            });
-        }
+    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::exactly(1, |line, _| {
             if line.contains(" up ") && line.contains("load average")
                 || line.starts_with("up ")
@@ -319,18 +307,6 @@ impl Probe for Uptime {
                         day_unknown: true,
                     },
                 );
-            } else if let Some(time_us) = instant_without_zone(&line.text) {
-                // `uptime -s`
-                sink.line(
-                    line,
-                    Boot {
-                        time_us: Some(time_us),
-                        text: line.text.trim().to_owned(),
-                    },
-                );
-            }
-            if let Some(load) = load::of_line(&line.text) {
-                sink.line(line, load);
             }
         }
     }
@@ -386,8 +362,14 @@ impl Probe for Free {
             mib(1024.0)
         };
         let mut memory: Option<(Shown, Memory)> = None;
+        // The head says where `available` stands: `-w` parts the caches, old versions lack it.
+        let mut available = Some(6 + usize::from(args.has(&["w", "wide"])));
         for line in lines {
             let words: Vec<&str> = line.text.split_whitespace().collect();
+            if words.first() == Some(&"total") {
+                available = words.iter().position(|word| *word == "available");
+                available = available.map(|at| at + 1);
+            }
             let size = |at: usize| {
                 words
                     .get(at)
@@ -403,7 +385,7 @@ impl Probe for Free {
                         let found = Memory {
                             total_mib,
                             used_mib: size(2),
-                            available_mib: size(6),
+                            available_mib: available.and_then(size),
                             swap_used_mib: None,
                         };
                         memory = Some((line.clone(), found));

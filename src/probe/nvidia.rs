@@ -4,8 +4,7 @@
 //! Sources: nvidia-smi of drivers 470 to 590, `nvidia-smi --help-query-gpu`; gpustat 1.1;
 //! `tests/fixtures/probes/nvidia-smi`.
 
-use super::nvidia_lines::{csv_fit, monitor_fit, picked_fit};
-use super::nvidia_query::{self, Long};
+use super::nvidia_lines::{csv_fit, monitor_fit, picked_fit, report_fit};
 use super::nvidia_table;
 use super::words::{Args, count, int, number, whole};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
@@ -17,15 +16,22 @@ use crate::shell::{Invocation, Tri};
 enum Form {
     Table,
     List,
-    Gpus { fields: Vec<String>, header: bool },
-    Apps { fields: Vec<String>, header: bool },
+    Gpus {
+        fields: Vec<String>,
+        header: bool,
+    },
+    Apps {
+        fields: Vec<String>,
+        header: bool,
+    },
     Dmon,
     Pmon,
-    Long(Long),
+    /// `-q`: keys and values, indented by what they belong to.
+    Report,
     Other,
 }
 
-pub(super) const VALUED: &str = "i id d display l loop lms loop-ms f filename format query-gpu query-compute-apps query-accounted-apps query-supported-clocks s select c count delay o options";
+const VALUED: &str = "i id l loop lms loop-ms f filename format query-gpu query-compute-apps query-accounted-apps query-supported-clocks s select c count d delay o options";
 
 fn form(invocation: &Invocation) -> Form {
     let first = invocation
@@ -35,13 +41,9 @@ fn form(invocation: &Invocation) -> Form {
     match first {
         "dmon" => return Form::Dmon,
         "pmon" => return Form::Pmon,
-        "clocks" | "drain" | "stats" | "vgpu" | "conf-compute" | "c2c" | "power-smoothing" => {
-            return Form::Other;
-        }
+        "topo" | "nvlink" | "mig" | "clocks" | "drain" | "stats" | "vgpu" | "conf-compute"
+        | "c2c" | "power-smoothing" => return Form::Other,
         _ => {}
-    }
-    if let Some(long) = nvidia_query::form(invocation, VALUED) {
-        return Form::Long(long);
     }
     let args = Args::of(invocation, VALUED);
     let fields = |names: &[&str]| {
@@ -61,10 +63,14 @@ fn form(invocation: &Invocation) -> Form {
         Form::Apps { fields, header }
     } else if args.has(&["L", "list-gpus"]) {
         Form::List
+    } else if args.has(&["q", "query"]) && !args.has(&["x", "xml-format"]) {
+        Form::Report
     } else if args.has(&[
+        "q",
+        "query",
         "h",
         "help",
-        "x",
+        "version",
         "pm",
         "pl",
         "r",
@@ -73,6 +79,7 @@ fn form(invocation: &Invocation) -> Form {
         "rgc",
         "mig",
         "e",
+        "x",
         "B",
     ]) {
         Form::Other
@@ -88,9 +95,6 @@ pub(super) fn is_message(text: &str) -> bool {
         "NVIDIA-SMI has failed",
         "NVIDIA-SMI couldn't find",
         "No devices were found",
-        "No MIG-enabled devices",
-        "No MIG-supported devices",
-        "No Devices support",
         "NVML library version",
         "Unable to determine the device handle",
         "Please make sure that the",
@@ -134,10 +138,7 @@ impl Probe for NvidiaSmi {
                     Fit::Likely if nth > 0 && !loops => Fit::No,
                     fit => fit,
                 },
-                Form::List => {
-                    let line = line.trim_start();
-                    (line.starts_with("GPU ") || line.starts_with("MIG ")).into()
-                }
+                Form::List => line.trim_start().starts_with("GPU ").into(),
                 Form::Gpus { fields, header } | Form::Apps { fields, header } => {
                     let counted = ctx.filter.numbered;
                     let row = if counted {
@@ -156,7 +157,7 @@ impl Probe for NvidiaSmi {
                     }
                 }
                 Form::Dmon | Form::Pmon => monitor_fit(line),
-                Form::Long(long) => nvidia_query::fit(*long, line),
+                Form::Report => report_fit(line),
                 Form::Other => Fit::Perhaps,
             }
         })
@@ -176,8 +177,7 @@ impl Probe for NvidiaSmi {
             Form::Apps { fields, header } => apps(lines, &fields, header, ctx, sink),
             Form::Dmon => dmon(lines, ctx, sink),
             Form::Pmon => pmon(lines, ctx, sink),
-            Form::Long(long) => nvidia_query::read(long, lines, ctx, sink),
-            Form::Other => {}
+            Form::Report | Form::Other => {}
         }
     }
 
@@ -422,28 +422,6 @@ fn gpu_of(cells: &[&str], fields: &[String]) -> Gpu {
             ],
         )
         .map(str::to_owned),
-        pci: value(cells, fields, &["pci.bus_id"]).map(str::to_owned),
-        mig: value(cells, fields, &["mig.mode.current"]).map(|mode| mode == "Enabled"),
-        clock_sm_mhz: num(&["clocks.sm", "clocks.current.sm"]),
-        repair_pending: value(
-            cells,
-            fields,
-            &["remapped_rows.pending", "retired_pages.pending"],
-        )
-        .map(|pending| matches!(pending, "Yes" | "1")),
-        repair_failed: value(cells, fields, &["remapped_rows.failure"])
-            .map(|failed| matches!(failed, "Yes" | "1")),
-        recovery: value(cells, fields, &["gpu_recovery_action"])
-            .filter(|action| *action != "None")
-            .map(str::to_owned),
-        fabric: value(cells, fields, &["fabric.state"]).map(str::to_owned),
-        pcie_gen: value(
-            cells,
-            fields,
-            &["pcie.link.gen.current", "pcie.link.gen.gpucurrent"],
-        )
-        .and_then(int),
-        pcie_width: value(cells, fields, &["pcie.link.width.current"]).and_then(int),
     }
 }
 
@@ -562,15 +540,10 @@ pub(super) fn emit_processes(
 
 /// `GPU 0: NVIDIA A10 (UUID: GPU-…)`
 fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-    let mut round: Vec<(&Shown, Gpu)> = Vec::new();
-    let mut devices = Vec::new();
+    let mut round = Vec::new();
     for line in lines {
         let Some(rest) = line.text.strip_prefix("GPU ") else {
-            let gpu = round.last().and_then(|(_, gpu): &(&Shown, Gpu)| gpu.index);
-            if let Some(device) = nvidia_query::listed_instance(&line.text, gpu) {
-                devices.push((line, device));
-            }
-            continue;
+            continue; // a MIG device, indented, or a message
         };
         let Some((index, rest)) = rest.split_once(": ") else {
             sink.complain(line, "not a line of nvidia-smi -L");
@@ -598,9 +571,6 @@ fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
             ..Round::default()
         };
         emit_gpus(lines, round, ctx, sink);
-    }
-    for (line, device) in devices {
-        sink.line(line, device);
     }
 }
 
@@ -635,8 +605,6 @@ fn dmon(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
             util_pct: of("sm"),
             power_w: of("pwr"),
             temp_c: of("gtemp"),
-            clock_sm_mhz: of("pclk"),
-            ecc_uncorrected: of("dbecc").and_then(whole),
             ..Gpu::default()
         };
         if rounds

@@ -44,7 +44,6 @@ impl Probe for Nc {
             port: Some(port),
             outcome: outcome.to_owned(),
             text: text.to_owned(),
-            ..Reach::default()
         };
         let mut told = false;
         for line in lines {
@@ -183,7 +182,6 @@ impl Probe for Ping {
                     port: None,
                     outcome: outcome.to_owned(),
                     text,
-                    ..Reach::default()
                 },
             );
         }
@@ -230,7 +228,6 @@ impl Probe for Lookup {
             port: None,
             outcome: outcome.to_owned(),
             text: text.to_owned(),
-            ..Reach::default()
         };
         for line in lines {
             let text = line.text.trim();

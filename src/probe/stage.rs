@@ -4,6 +4,8 @@
 //! the same stage count once, but a stage that is reached again later (after a restart into the
 //! same log) is given again.
 
+use std::collections::HashSet;
+use std::hash::Hasher;
 use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
@@ -16,6 +18,8 @@ use crate::text::{self, TextLine};
 
 /// Of one output as many stages are kept from its start, and from its end.
 const KEPT: usize = 60;
+/// Shapes of lines that are kept in mind.
+const MOST_SHAPES: usize = 10_000;
 /// A stage is looked for in no more of a line than this.
 const MAX_BYTES: usize = 400;
 
@@ -46,9 +50,20 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     let year = context.year.or_else(|| line::year_of(lines));
     let mut stages: Vec<Seen> = Vec::new();
     let mut recent: Vec<(&'static str, String)> = Vec::new();
+    // Most lines of a log differ in their digits only, and no pattern asks for one digit.
+    let mut silent: HashSet<u64> = HashSet::new();
     for shown in lines {
         let (text, from, to) = shown.last_written();
-        let Some(stage) = of_line(text) else { continue };
+        let shape = shape(text);
+        if silent.contains(&shape) {
+            continue;
+        }
+        let Some(stage) = of_line(text) else {
+            if silent.len() < MOST_SHAPES {
+                silent.insert(shape);
+            }
+            continue;
+        };
         // The workers of one run say the same within a few lines.
         let key = (stage, blanked(text));
         if recent.contains(&key) {
@@ -78,6 +93,18 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
         }
     }
     stages
+}
+
+/// A line with its digits made alike, hashed.
+fn shape(line: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    let mut bytes = [0; MAX_BYTES];
+    let text = text::cut(line, MAX_BYTES).as_bytes();
+    for (to, byte) in bytes.iter_mut().zip(text) {
+        *to = if byte.is_ascii_digit() { b'0' } else { *byte };
+    }
+    hasher.write(bytes.get(..text.len()).unwrap_or(&bytes));
+    hasher.finish()
 }
 
 /// The stage that a line says was reached.

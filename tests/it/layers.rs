@@ -23,7 +23,6 @@ const ORDER: &[&str] = &[
     "index",
     "import",
     "export",
-    "settings",
     "projection",
     "report",
     "web",

@@ -8,7 +8,6 @@
 )]
 
 mod attribution;
-mod author;
 mod bad_input;
 mod bench;
 mod cases;

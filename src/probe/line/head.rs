@@ -76,6 +76,18 @@ struct Shapes {
     logfmt_time: Regex,
     /// The exception's name with which a message begins.
     exception: Regex,
+    /// `WARN[0012]` of logrus.
+    counted: Regex,
+    /// `4711 --- [main] logger : ` of Spring.
+    spring: Regex,
+    /// `worker.py:1841 -- `, `x/y.go:12\t`: where, after a level.
+    source: Regex,
+    /// `| app.main:run:12 - ` of loguru.
+    barred: Regex,
+    /// `<11>1 TIME host app pid id -` of RFC 5424, `<11>` of RFC 3164.
+    priority: Regex,
+    /// `slurmstepd: error: `: a program and what it calls its message.
+    named: Regex,
 }
 
 static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
@@ -84,7 +96,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
         r"^\[((?i:rank|default|worker|local_rank|node|gpu|tp|dp|pp|ep|replica|actor)[ _:=-]?\d+[^\]]{0,24})\]:?",
     ),
     process: pattern(r"^\(([^()]{0,80}\b(?:pid|rank|ip)=[^()]{1,60})\)"),
-    compose: pattern(r"^([A-Za-z][\w.-]*-\d+) +\| ?"),
+    compose: pattern(r"^([A-Za-z][\w.-]*[-_]\d+) +\| ?"),
     glog: pattern(
         r"^\[?([IWEFDCV])(\d{3,4}) +(\d\d:\d\d:\d\d\.\d+) +(?:(\d+) +)?([\w./<>-]+:\d+)\]",
     ),
@@ -93,7 +105,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
     redis: pattern(r"^(\d+:[MCSX]) (\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d+) ([.*#-])"),
     uptime: pattern(r"^\[ *\d+\.\d{6}\]"),
     level: pattern(
-        r"^[\[<(]?((?i:trace|debug|info|notice|warn|warning|error|err|critical|crit|fatal|panic|emerg|emergency|alert|severe|log|hint|detail|statement|context)|[IWEFDVC]|npm ERR!|npm WARN)(?:[\]>)]|[:|]| -|\x20|$)",
+        r"^[\[<(]?((?i:trace|debug|info|notice|warn|warning|error|err|critical|crit|fatal|panic|emerg|emergency|alert|severe|log|hint|detail|statement|context)|[IWEFDVC]|npm ERR!|npm WARN)(?:[\]>)]|[:|]| -|\x20|\t|$)",
     ),
     bracket: pattern(r"^(?:\[([^\]\[]{1,48})\]|([\w./-]+\.\w+:\d+)\]|\(([\w.-]+)\))"),
     logger: pattern(r"^(?:- )?[A-Za-z_][\w.:-]{0,60}(?: -|:)? +"),
@@ -102,6 +114,12 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
     ),
     logfmt: pattern(r"\b(?:level|lvl|severity)=\x22?([A-Za-z]+)"),
     logfmt_time: pattern(r"\b(?:time|ts|t|timestamp)=\x22?([^\x22 ]+(?: \d\d:[^\x22 ]+)?)"),
+    counted: pattern(r"^(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[\d+\]"),
+    spring: pattern(r"^(\d+) --- (?:\[[^\]]*\] ?)+[\w.$\[\]/-]+ +:"),
+    source: pattern(r"^[\w./<>-]+:\d+(?: --|\t)"),
+    barred: pattern(r"^\|(?: *[\w.<>]+:[\w.<>]+:\d+ -)?"),
+    priority: pattern(r"^<(\d{1,3})>(?:1 (\S+) \S+ (\S+) (\S+) \S+ (?:-|(?:\[[^\]]*\])+))?"),
+    named: pattern(r"^[\w.-]{1,30}: (error|fatal|warning): "),
     exception: pattern(r"^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure)\b(?::|$)"),
 });
 
@@ -118,8 +136,11 @@ pub(crate) fn read(line: &str) -> Head {
         match next(rest, &mut head) {
             Some(length) if length > 0 => {
                 at += length;
-                // One space belongs to the prefix, more to the message.
-                if front.get(at..).is_some_and(|rest| rest.starts_with(' ')) {
+                // One blank belongs to the prefix, more to the message.
+                if front
+                    .get(at..)
+                    .is_some_and(|rest| rest.starts_with([' ', '\t']))
+                {
                     at += 1;
                 }
                 head.body = at;
@@ -153,7 +174,10 @@ fn next(rest: &str, head: &mut Head) -> Option<usize> {
                 set_worker(head, found.get(1).map(|worker| worker.as_str()));
                 return found.get(0).map(|all| all.end());
             }
-            if let Some(length) = bracketed_time(rest, head) {
+            if let Some(length) = bracketed_time(rest, head).or_else(|| named_bracket(rest, head)) {
+                return Some(length);
+            }
+            if let Some(length) = priority(rest, head) {
                 return Some(length);
             }
             if let Some(found) = shapes.uptime.find(rest) {
@@ -172,6 +196,8 @@ fn next(rest: &str, head: &mut Head) -> Option<usize> {
         _ => {}
     }
     glog(rest, head)
+        .or_else(|| numbered(rest, head))
+        .or_else(|| placed(rest, head))
         .or_else(|| redis(rest, head))
         .or_else(|| nccl(rest, head))
         .or_else(|| plain_time(rest, head))
@@ -180,13 +206,106 @@ fn next(rest: &str, head: &mut Head) -> Option<usize> {
         .or_else(|| bracket(rest, head))
         .or_else(|| logger(rest, head))
         .or_else(|| {
-            let found = shapes
-                .compose
-                .captures(rest)
-                .filter(|_| head.when.is_none())?;
+            let named = head.when.is_none() && rest.contains(" |");
+            let found = named.then(|| shapes.compose.captures(rest)).flatten()?;
             set_worker(head, found.get(1).map(|worker| worker.as_str()));
             found.get(0).map(|all| all.end())
         })
+}
+
+/// `[TensorRT-LLM][WARNING]`: a name before a level; `[pod/api-1/api]`: the pod that says it.
+fn named_bracket(rest: &str, head: &mut Head) -> Option<usize> {
+    let close = rest.find(']').filter(|&close| close < 120)?;
+    let inside = rest.get(1..close)?;
+    if let Some(pod) = inside.strip_prefix("pod/") {
+        set_worker(head, Some(pod));
+        return Some(close + 1);
+    }
+    let name = inside.starts_with(|ch: char| ch.is_ascii_alphabetic())
+        && level_of(inside).is_none()
+        && inside
+            .chars()
+            .all(|ch| ch.is_ascii_alphanumeric() || "-_.".contains(ch));
+    let next = rest
+        .get(close + 1..)?
+        .trim_start_matches(' ')
+        .strip_prefix('[')?;
+    let level = next.split_once(']').and_then(|(word, _)| level_of(word));
+    (name && level.is_some()).then_some(close + 1)
+}
+
+/// A priority as syslog sends it, and what stands behind it.
+fn priority(rest: &str, head: &mut Head) -> Option<usize> {
+    if !matches!(rest.as_bytes(), [b'<', b'0'..=b'9', ..]) {
+        return None;
+    }
+    let found = SHAPES.priority.captures(rest)?;
+    let number: u32 = found.get(1)?.as_str().parse().ok()?;
+    set_level(head, severity(number % 8));
+    if let (Some(when), Some(app)) = (found.get(2), found.get(3)) {
+        head.when = time::at_front(when.as_str()).map(|(when, _)| when);
+        let pid = found.get(4).map_or("-", |pid| pid.as_str());
+        set_worker(head, Some(&format!("{}[{pid}]", app.as_str())));
+    }
+    found.get(0).map(|all| all.end())
+}
+
+/// The level of a syslog severity.
+fn severity(number: u32) -> &'static str {
+    match number {
+        0..=2 => "fatal",
+        3 => "error",
+        4 => "warning",
+        5 | 6 => "info",
+        _ => "debug",
+    }
+}
+
+/// `12: ` of `srun -l` before a time or level; MySQL's thread before a bracket.
+fn numbered(rest: &str, head: &mut Head) -> Option<usize> {
+    let text = rest.trim_start_matches(' ');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if !(1..=7).contains(&digits) {
+        return None;
+    }
+    let length = rest.len() - text.len() + digits;
+    let tail = rest.get(length..)?;
+    if head.when.is_some() {
+        return tail.starts_with(" [").then_some(length);
+    }
+    let after = tail.strip_prefix(": ")?;
+    let mut probe = head.clone();
+    next(after, &mut probe)?;
+    if probe.when.is_none() && probe.level.is_empty() {
+        return None;
+    }
+    set_worker(head, text.get(..digits));
+    Some(length + 1)
+}
+
+/// What stands between a level and the message: a place in the source, a process and its logger.
+fn placed(rest: &str, head: &mut Head) -> Option<usize> {
+    let shapes = &*SHAPES;
+    if head.level.is_empty() {
+        let found = matches!(rest.as_bytes(), [b'A'..=b'Z', b'A'..=b'Z', ..])
+            .then(|| shapes.counted.captures(rest))
+            .flatten()?;
+        set_level(head, level_of(found.get(1)?.as_str())?);
+        return found.get(0).map(|all| all.end());
+    }
+    head.when?;
+    if rest.starts_with('|') {
+        return shapes.barred.find(rest).map(|found| found.end());
+    }
+    if rest.contains(" --- [")
+        && let Some(found) = shapes.spring.captures(rest)
+    {
+        set_worker(head, found.get(1).map(|pid| pid.as_str()));
+        return found.get(0).map(|all| all.end());
+    }
+    let near = rest.contains(" -- ") || rest.contains('\t');
+    let found = near.then(|| shapes.source.find(rest)).flatten()?;
+    Some(found.end())
 }
 
 fn set_worker(head: &mut Head, worker: Option<&str>) {
@@ -207,10 +326,19 @@ fn bracketed_time(rest: &str, head: &mut Head) -> Option<usize> {
     let mut words = inside
         .get(length..)
         .unwrap_or("")
+        .trim_start_matches(':')
         .split_whitespace()
         .peekable();
     if let Some(level) = words.peek().and_then(|word| level_of(word)) {
         set_level(head, level);
+        words.next();
+    }
+    // `ERROR/MainProcess`
+    if let Some((level, who)) = words.peek().and_then(|word| word.split_once('/'))
+        && let Some(level) = level_of(level)
+    {
+        set_level(head, level);
+        set_worker(head, Some(who));
         words.next();
     }
     let who: Vec<&str> = words
@@ -242,6 +370,18 @@ fn plain_time(rest: &str, head: &mut Head) -> Option<usize> {
 }
 
 fn glog(rest: &str, head: &mut Head) -> Option<usize> {
+    let mark = rest.as_bytes();
+    let mark = mark.strip_prefix(b"[").unwrap_or(mark);
+    if !matches!(
+        mark,
+        [
+            b'I' | b'W' | b'E' | b'F' | b'D' | b'C' | b'V',
+            b'0'..=b'9',
+            ..
+        ]
+    ) {
+        return None;
+    }
     let found = SHAPES.glog.captures(rest)?;
     let group = |index: usize| found.get(index).map_or("", |group| group.as_str());
     head.when = Some(time::packed(group(2), group(3))?);
@@ -251,6 +391,10 @@ fn glog(rest: &str, head: &mut Head) -> Option<usize> {
 }
 
 fn redis(rest: &str, head: &mut Head) -> Option<usize> {
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 || rest.as_bytes().get(digits) != Some(&b':') {
+        return None;
+    }
     let found = SHAPES.redis.captures(rest)?;
     let group = |index: usize| found.get(index).map_or("", |group| group.as_str());
     head.when = time::at_front(group(2)).map(|(when, _)| when);
@@ -267,6 +411,9 @@ fn redis(rest: &str, head: &mut Head) -> Option<usize> {
 }
 
 fn nccl(rest: &str, head: &mut Head) -> Option<usize> {
+    if !rest.contains("NCCL ") {
+        return None;
+    }
     let found = SHAPES.nccl.captures(rest)?;
     let group = |index: usize| found.get(index).map_or("", |group| group.as_str());
     set_worker(head, Some(&format!("{} [{}]", group(1), group(2))));
@@ -276,6 +423,10 @@ fn nccl(rest: &str, head: &mut Head) -> Option<usize> {
 
 fn syslog(rest: &str, head: &mut Head) -> Option<usize> {
     head.when?;
+    let near = rest.get(..rest.len().min(160)).unwrap_or(rest);
+    if !near.contains("]:") && !near.contains("kernel:") {
+        return None;
+    }
     let found = SHAPES.syslog.captures(rest)?;
     match (found.get(2), found.get(3)) {
         (Some(program), Some(pid)) => {
@@ -289,8 +440,37 @@ fn syslog(rest: &str, head: &mut Head) -> Option<usize> {
     found.get(0).map(|all| all.end())
 }
 
+/// Whether a text can begin with a level: a word of the right letters, in brackets or not.
+fn may_be_level(rest: &str) -> bool {
+    let word = rest.strip_prefix(['[', '<', '(']).unwrap_or(rest);
+    let letters = word.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let first = word.as_bytes().first().map(u8::to_ascii_lowercase);
+    (1..=9).contains(&letters)
+        && matches!(
+            first,
+            Some(
+                b't' | b'd'
+                    | b'i'
+                    | b'n'
+                    | b'w'
+                    | b'e'
+                    | b'c'
+                    | b'f'
+                    | b'p'
+                    | b'a'
+                    | b's'
+                    | b'l'
+                    | b'h'
+                    | b'v'
+            )
+        )
+}
+
 fn level(rest: &str, head: &mut Head) -> Option<usize> {
     if !head.level.is_empty() {
+        return None;
+    }
+    if !may_be_level(rest) {
         return None;
     }
     let found = SHAPES.level.captures(rest)?;
@@ -321,6 +501,14 @@ fn bracket(rest: &str, head: &mut Head) -> Option<usize> {
     if head.when.is_none() && head.level.is_empty() {
         return None;
     }
+    let near = rest.as_bytes().iter().take(120);
+    if !rest.starts_with(['[', '('])
+        && !near
+            .take_while(|byte| **byte != b' ')
+            .any(|byte| *byte == b']')
+    {
+        return None;
+    }
     let found = SHAPES.bracket.captures(rest)?;
     if let Some(inside) = found.get(1).map(|inside| inside.as_str().trim()) {
         if let Some(level) = level_of(inside) {
@@ -329,12 +517,19 @@ fn bracket(rest: &str, head: &mut Head) -> Option<usize> {
             set_worker(head, Some(inside));
         }
     }
+    let round = found.get(3).map(|inside| inside.as_str());
+    if let Some(pid) = round.filter(|inside| inside.bytes().all(|byte| byte.is_ascii_digit())) {
+        set_worker(head, Some(pid));
+    }
     found.get(0).map(|all| all.end())
 }
 
 /// `- asyncio - `, `reranker `, `root: `: only before a level in capitals.
 fn logger(rest: &str, head: &mut Head) -> Option<usize> {
     head.when.filter(|_| head.level.is_empty())?;
+    if !rest.starts_with(|ch: char| ch.is_ascii_alphabetic() || matches!(ch, '_' | '-')) {
+        return None;
+    }
     let found = SHAPES.logger.find(rest)?;
     let tail = rest.get(found.end()..)?;
     let mut probe = head.clone();
@@ -348,6 +543,9 @@ fn settle(front: &str, head: &mut Head) {
     let shapes = &*SHAPES;
     let body = front.get(head.body..).unwrap_or("");
     if head.level.is_empty()
+        && ["level=", "lvl=", "severity="]
+            .iter()
+            .any(|key| front.contains(key))
         && let Some(found) = shapes.logfmt.captures(front)
         && let Some(level) = found.get(1).and_then(|word| level_of(word.as_str()))
         && (head.when.is_some() || front.starts_with("time=") || front.contains("msg="))
@@ -355,6 +553,9 @@ fn settle(front: &str, head: &mut Head) {
         head.level = level;
     }
     if head.when.is_none()
+        && ["time=", "ts=", "t=", "timestamp="]
+            .iter()
+            .any(|key| front.contains(key))
         && let Some(found) = shapes.logfmt_time.captures(front)
         && let Some(value) = found.get(1)
     {
@@ -365,13 +566,28 @@ fn settle(front: &str, head: &mut Head) {
     }
     if head.level.is_empty() && head.when.is_some() {
         let near = text::cut(body, LEVEL_WITHIN);
-        if let Some(found) = shapes.word.find(near)
+        let capitals = near
+            .as_bytes()
+            .windows(3)
+            .any(|three| three.iter().all(u8::is_ascii_uppercase));
+        if capitals
+            && let Some(found) = shapes.word.find(near)
             && let Some(level) = level_of(found.as_str())
         {
             head.level = level;
         }
     }
-    if head.level.is_empty() && shapes.exception.is_match(body) {
+    let named = ["Error", "Exception", "Failure"]
+        .iter()
+        .any(|name| body.contains(name));
+    if head.level.is_empty()
+        && body.contains(": ")
+        && let Some(found) = shapes.named.captures(body)
+        && let Some(level) = found.get(1).and_then(|word| level_of(word.as_str()))
+    {
+        head.level = level;
+    }
+    if head.level.is_empty() && named && shapes.exception.is_match(body) {
         head.level = "error";
     }
 }
@@ -388,14 +604,13 @@ fn level_of(word: &str) -> Option<&'static str> {
         .to_ascii_lowercase()
         .trim_matches(|ch| matches!(ch, '[' | ']' | '<' | '>' | ':'))
     {
-        "trace" | "debug" | "d" | "v" | "verbose" => "debug",
+        "trace" | "trac" | "debu" | "debug" | "d" | "v" | "verbose" => "debug",
         "info" | "information" | "notice" | "i" | "n" | "log" | "hint" | "detail" | "statement"
         | "context" => "info",
         "warn" | "warning" | "w" | "npm warn" => "warning",
-        "error" | "err" | "e" | "severe" | "npm err!" => "error",
-        "critical" | "crit" | "fatal" | "panic" | "emerg" | "emergency" | "alert" | "f" | "c" => {
-            "fatal"
-        }
+        "error" | "erro" | "err" | "e" | "severe" | "npm err!" => "error",
+        "fata" | "pani" | "critical" | "crit" | "fatal" | "panic" | "emerg" | "emergency"
+        | "alert" | "f" | "c" => "fatal",
         _ => return None,
     };
     Some(level)
@@ -425,7 +640,10 @@ fn of_json(line: &str) -> Option<Head> {
             10..=29 => "debug",
             _ => "",
         },
-        _ => "",
+        _ => match object.get("PRIORITY").and_then(serde_json::Value::as_str) {
+            Some(number) => number.parse().map_or("", severity),
+            None => "",
+        },
     };
     let when = match field(&[
         "time",
@@ -435,8 +653,11 @@ fn of_json(line: &str) -> Option<Head> {
         "asctime",
         "datetime",
         "t",
+        "__REALTIME_TIMESTAMP",
     ]) {
-        Some(serde_json::Value::String(text)) => time::at_front(text).map(|(when, _)| when),
+        Some(serde_json::Value::String(text)) => time::at_front(text)
+            .map(|(when, _)| when)
+            .or_else(|| text.parse().ok().and_then(When::of_number)),
         Some(serde_json::Value::Number(number)) => number.as_f64().and_then(When::of_number),
         _ => None,
     };
@@ -453,201 +674,4 @@ fn of_json(line: &str) -> Option<Head> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::read;
-
-    #[test]
-    fn prefixes_of_many_loggers_are_read() {
-        // (line, level, worker, message)
-        let cases = [
-            (
-                "[2026-11-30 10:42:49] server_args={}",
-                "",
-                "",
-                "server_args={}",
-            ),
-            (
-                "[2026-11-30 10:42:52 TP0] Load weight begin.",
-                "",
-                "TP0",
-                "Load weight begin.",
-            ),
-            (
-                "[2026-11-30 12:03:18 +0000] [106] [INFO] Starting gunicorn",
-                "info",
-                "106",
-                "Starting gunicorn",
-            ),
-            (
-                "INFO:     Application startup complete.",
-                "info",
-                "",
-                "    Application startup complete.",
-            ),
-            ("ERROR:root:it broke", "error", "", "root:it broke"),
-            (
-                "2026-11-30 12:03:02,402 reranker INFO queue=0",
-                "info",
-                "",
-                "queue=0",
-            ),
-            (
-                "[2026-11-30 12:04:28,611] INFO root: loading",
-                "info",
-                "",
-                "root: loading",
-            ),
-            (
-                "2025-07-24 10:02:11,273 - asyncio - ERROR - socket.accept()",
-                "error",
-                "",
-                "socket.accept()",
-            ),
-            (
-                "E1130 11:58:23.742000 1358 torch/run.py:986] failed (exitcode: 1)",
-                "error",
-                "1358",
-                "failed (exitcode: 1)",
-            ),
-            (
-                "[rank1]:[W516 14:34:56.853490829 socket.cpp:464] [c10d] waitForInput",
-                "warning",
-                "rank1",
-                "waitForInput",
-            ),
-            (
-                "[rank1]:   File \"x.py\", line 38, in <module>",
-                "",
-                "rank1",
-                "  File \"x.py\", line 38, in <module>",
-            ),
-            (
-                "(EngineCore pid=151) INFO 05-20 20:34:50 [core.py:1] No block",
-                "info",
-                "EngineCore pid=151",
-                "No block",
-            ),
-            (
-                "(Worker_TP0 pid=1) ERROR 05-20 20:34:50 [a.py:1]   File \"x\", line 1",
-                "error",
-                "Worker_TP0 pid=1",
-                "  File \"x\", line 1",
-            ),
-            (
-                "INFO     11-30 12:04:03 ocr_serve.py:30] starting",
-                "info",
-                "",
-                "starting",
-            ),
-            (
-                "11-30 11:56:59.835 [rank 1] INFO: process group up",
-                "info",
-                "rank 1",
-                "process group up",
-            ),
-            (
-                "gpu-d4:18331:18402 [2] NCCL INFO Connected all trees",
-                "info",
-                "gpu-d4:18331 [2]",
-                "Connected all trees",
-            ),
-            (
-                "h-1:946:988 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got",
-                "warning",
-                "h-1:946 [0]",
-                "NET/IB : Got",
-            ),
-            (
-                "Nov 30 12:07:34 rerank[3579]: boot",
-                "",
-                "rerank[3579]",
-                "boot",
-            ),
-            (
-                "Feb 24 09:28:28 ip-10 systemd[1]: failed",
-                "",
-                "systemd[1]",
-                "failed",
-            ),
-            ("[Tue Mar  4 09:01:12 2025] NVRM: Xid", "", "", "NVRM: Xid"),
-            ("[  123.456789] eth0: link up", "", "", "eth0: link up"),
-            (
-                "103:M 30 Nov 2026 12:09:32.430 # Failed listening",
-                "warning",
-                "103:M",
-                "Failed listening",
-            ),
-            (
-                "2026-11-30 11:58:07.231 UTC [136] FATAL:  could not create",
-                "fatal",
-                "136",
-                " could not create",
-            ),
-            (
-                "2026/11/30 12:07:34 [emerg] 12#12: bind() failed",
-                "fatal",
-                "",
-                "12#12: bind() failed",
-            ),
-            (
-                "[2025-06-13 01:49:41,730 E 1 1] gcs.h:179: Failed",
-                "error",
-                "1 1",
-                "gcs.h:179: Failed",
-            ),
-            ("[1,0]<stderr>:Traceback", "", "1,0", "Traceback"),
-            ("web-1  | listening on 80", "", "web-1", "listening on 80"),
-            ("(raylet) x", "", "", "(raylet) x"),
-            (
-                "torch.OutOfMemoryError: CUDA out of memory.",
-                "error",
-                "",
-                "torch.OutOfMemoryError: CUDA out of memory.",
-            ),
-            (
-                "time=\"2026-11-30T10:00:00Z\" level=warning msg=\"x\"",
-                "warning",
-                "",
-                "time=\"2026-11-30T10:00:00Z\" level=warning msg=\"x\"",
-            ),
-            (
-                "{\"level\":50,\"time\":1796039881000,\"msg\":\"x\"}",
-                "error",
-                "",
-                "{\"level\":50,\"time\":1796039881000,\"msg\":\"x\"}",
-            ),
-            (
-                "  File \"x.py\", line 1, in f",
-                "",
-                "",
-                "  File \"x.py\", line 1, in f",
-            ),
-            ("I am here", "", "", "I am here"),
-            ("info about the thing", "", "", "info about the thing"),
-            (
-                "error: argument --data",
-                "error",
-                "",
-                "error: argument --data",
-            ),
-            ("12:08:24 saved snapshot", "", "", "saved snapshot"),
-            (
-                "2026-11-30 12:06:49,613 INFO gave up: scheduler entered FATAL state",
-                "info",
-                "",
-                "gave up: scheduler entered FATAL state",
-            ),
-        ];
-        for (line, level, worker, message) in cases {
-            let head = read(line);
-            assert_eq!(head.level, level, "level of {line}");
-            assert_eq!(
-                head.worker.as_deref().unwrap_or(""),
-                worker,
-                "worker of {line}"
-            );
-            assert_eq!(&line[head.body..], message, "message of {line}");
-        }
-        assert!(read("{\"level\":50,\"time\":1796039881000}").when.is_some());
-    }
-}
+mod tests;

@@ -133,3 +133,50 @@ fn the_newest_time_is_found() {
     let want = Micros::parse("2026-11-30T10:00:02Z").unwrap().0;
     assert_eq!(newest_us(&lines, None), Some(want));
 }
+
+/// Every sample of `tests/fixtures/logs/formats.txt`: level, time, who says it, message.
+#[test]
+fn the_usual_formats_are_read() {
+    let samples = include_str!("../../../tests/fixtures/logs/formats.txt");
+    let mut wrong = Vec::new();
+    let (mut name, mut sample) = ("", "");
+    for row in samples.lines() {
+        if let Some(format) = row.strip_prefix("## ") {
+            name = format;
+        } else if let Some(wanted) = row.strip_prefix("< ") {
+            let wanted: Vec<&str> = wanted.splitn(4, " | ").collect();
+            let [level, time, who, message] = wanted.as_slice() else {
+                panic!("{row}");
+            };
+            let head = super::read_head(sample);
+            let or_none = |text: &str| {
+                if text.is_empty() {
+                    "-".to_owned()
+                } else {
+                    text.to_owned()
+                }
+            };
+            let found = [
+                or_none(head.level),
+                super::time_of(sample, Some(2026))
+                    .map_or("-".to_owned(), |micros| micros.to_string()),
+                or_none(head.worker.as_deref().unwrap_or("")),
+            ];
+            let time = match *time {
+                "-" => "-".to_owned(),
+                time => Micros::parse(time).unwrap().0.to_string(),
+            };
+            if found != [(*level).to_owned(), time, (*who).to_owned()]
+                || *message != "-" && sample.get(head.body..) != Some(message)
+            {
+                wrong.push(format!(
+                    "{name}: {sample}\n  {found:?} {:?}",
+                    sample.get(head.body..)
+                ));
+            }
+        } else if !row.starts_with("# ") && !row.is_empty() {
+            sample = row;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -72,12 +72,16 @@ const CLOCK: &str = r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)(?:[.,:](?P<f>\d{1,9}))
 const ZONE: &str = r"(?: ?(?P<zone>Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d\b))?";
 
 /// The shapes of times, most telling first.
-static SHAPES: LazyLock<[Regex; 6]> = LazyLock::new(|| {
+static SHAPES: LazyLock<[Regex; 7]> = LazyLock::new(|| {
     let shape = |text: String| pattern(&text);
     [
         // 2026-11-30 10:42:49,123 +0000, 2026/11/30 10:42:49, 2026-11-30T10:42:49Z
         shape(format!(
             r"^(?P<y>\d{{4}})[-/](?P<mo>\d\d)[-/](?P<d>\d\d)[T _:]{CLOCK}{ZONE}"
+        )),
+        // 11/30/2026-10:42:49
+        shape(format!(
+            r"^(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>\d{{4}})[- ,]+{CLOCK}"
         )),
         // 30/Nov/2026:12:05:13 +0000, 30 Nov 2026 11:53:11.313
         shape(format!(
@@ -103,10 +107,40 @@ pub(super) fn at_front(text: &str) -> Option<(When, usize)> {
     if !text.starts_with(|ch: char| ch.is_ascii_digit() || ch.is_ascii_uppercase()) {
         return None;
     }
+    if !may_be_time(text.as_bytes()) {
+        return None;
+    }
     let found = SHAPES.iter().find_map(|shape| shape.captures(text))?;
     let length = found.get(0).map_or(0, |all| all.end());
     Some((when(&found)?, length))
 }
+
+/// Whether a text can begin with a time: the name of a day or month, or digits and a mark.
+fn may_be_time(text: &[u8]) -> bool {
+    match text {
+        [b'0'..=b'9', ..] => {
+            let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let mark = text.get(digits).copied().unwrap_or(b'x');
+            match digits {
+                4 => matches!(mark, b'-' | b'/'),
+                2 => matches!(mark, b':' | b'-' | b' ' | b'/'),
+                1 => matches!(mark, b' ' | b'/'),
+                _ => false,
+            }
+        }
+        [first, second, third, ..] => {
+            let name = [*first, *second, *third];
+            NAMES.iter().any(|known| **known == name)
+        }
+        _ => false,
+    }
+}
+
+/// Days and months, as they are shortened.
+const NAMES: [&[u8; 3]; 19] = [
+    b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun", b"Jan", b"Feb", b"Mar", b"Apr", b"May",
+    b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
+];
 
 /// The first full time within the first 160 bytes of a text.
 pub(super) fn anywhere(text: &str) -> Option<When> {
