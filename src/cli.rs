@@ -65,7 +65,7 @@ pub enum Verb {
     Dismiss(Dismiss),
     /// Search commands, output, notes and findings
     Search(Search),
-    /// List, show, check and test playbooks
+    /// List, show, write, check and test playbooks
     Playbook(PlaybookArgs),
     /// Write a session up, each line citing its commands
     Postmortem(Postmortem),
@@ -289,8 +289,46 @@ pub enum PlaybookVerb {
     Lint(Paths),
     /// Run the tests inside them
     Test(Paths),
+    /// Try them over your own history: where each would fire, and what a change adds and loses
+    Backtest(Backtest),
+    /// Say how often each fired, and how often people agreed
+    Stats(Json),
+    /// Begin one from a recorded session: its commands become the first test
+    New(NewPlaybook),
     /// Print the JSON Schema of the language, for editors
     Schema,
+}
+
+/// `rec playbook backtest`
+#[derive(Debug, Args)]
+pub struct Backtest {
+    /// Files or folders [default: the shipped ones and your own]
+    pub paths: Vec<PathBuf>,
+    /// The version before: a file, a folder or `shipped` [default: yours, else the shipped one, of the same id]
+    #[arg(long, value_name = "OLD")]
+    pub against: Option<String>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `rec playbook new`
+#[derive(Debug, Args)]
+pub struct NewPlaybook {
+    /// Its id: small letters, digits, dashes
+    pub id: String,
+    /// The session that shows it: an id, the start of one, or `last`
+    #[arg(long, value_name = "SESSION")]
+    pub from: String,
+    /// A command that shows it; may be given several times [default: all, of a short session]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub command: Vec<u32>,
+    /// The kind of its findings [default: one of your own, own.ID]
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Files or folders of playbooks.

@@ -7,6 +7,8 @@
 //! more are proposed (`next`, as lines to `paste`).
 
 mod cascades;
+pub mod experience;
+pub mod explain;
 mod findings;
 mod hypotheses;
 pub mod kinds;
@@ -17,6 +19,7 @@ pub mod words;
 
 use serde::Serialize;
 
+use self::experience::{Experience, PriorMove, SeenBefore, SeenError};
 use crate::event::Stream;
 use crate::id::{CommandId, FindingId, SessionId};
 pub use crate::playbook::{Claim, Severity};
@@ -56,6 +59,8 @@ pub struct Sources<'a> {
     pub timeline: &'a Timeline,
     /// What people said of its findings, oldest first.
     pub judgements: &'a [Judgement],
+    /// What other sessions showed, and people said of it.
+    pub experience: &'a Experience,
     /// What was printed.
     pub quotes: &'a Quotes<'a>,
     /// Which session.
@@ -66,7 +71,7 @@ pub struct Sources<'a> {
 
 /// Says what is wrong, how sure that is, on what evidence, and what to run next.
 ///
-/// The same playbooks (in any order), timeline and judgements give the same diagnosis.
+/// The same playbooks (in any order), timeline, judgements and experience give the same diagnosis.
 pub fn diagnose(playbooks: &[Playbook], sources: Sources<'_>) -> Diagnosis {
     let matches = crate::playbook::run(playbooks, sources.timeline);
     from_matches(playbooks, &matches, sources)
@@ -76,6 +81,7 @@ pub fn diagnose(playbooks: &[Playbook], sources: Sources<'_>) -> Diagnosis {
 pub fn from_matches(playbooks: &[Playbook], matches: &Matches, sources: Sources<'_>) -> Diagnosis {
     let timeline = sources.timeline;
     let mut drafts = findings::gather(playbooks, matches, sources);
+    let seen_errors = experience::recall(&mut drafts, sources);
     cascades::hang(&mut drafts);
     let postconditions = views::postconditions(sources);
     let next = next::propose(playbooks, matches, timeline, &mut drafts, &postconditions);
@@ -86,6 +92,7 @@ pub fn from_matches(playbooks: &[Playbook], matches: &Matches, sources: Sources<
         findings: cascades::ordered(drafts),
         launches: views::launches(sources),
         postconditions,
+        seen_errors,
         next,
     }
 }
@@ -139,6 +146,9 @@ pub struct Hypothesis {
     pub kind: Option<String>,
     /// Belief, 0 to 1; all of a finding's sum to 1.
     pub probability: f64,
+    /// How confirmations in other sessions moved its prior, where they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<PriorMove>,
     /// What speaks for it.
     #[serde(rename = "for")]
     pub supports: Vec<Evidence>,
@@ -223,6 +233,9 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// Competing explanations, likeliest first.
     pub hypotheses: Vec<Hypothesis>,
+    /// Where it was seen before, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_before: Option<SeenBefore>,
     /// What to run next about it.
     pub next: Vec<Suggestion>,
     /// What mends it, in words, with the risk; may be empty.
@@ -307,6 +320,8 @@ pub struct Diagnosis {
     pub launches: Vec<LaunchView>,
     /// What should be true by now.
     pub postconditions: Vec<PostconditionView>,
+    /// Errors that no finding speaks of, and that other sessions showed too.
+    pub seen_errors: Vec<SeenError>,
     /// What to run next, over all findings.
     pub next: Vec<Suggestion>,
 }

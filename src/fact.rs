@@ -9,6 +9,7 @@
 
 mod catalogue;
 pub mod cover;
+pub mod pattern;
 pub mod manual;
 pub mod value;
 

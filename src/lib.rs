@@ -17,6 +17,7 @@ pub mod store;
 pub mod index;
 pub mod import;
 pub mod export;
+pub mod settings;
 pub mod projection;
 pub mod report;
 pub mod web;

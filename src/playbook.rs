@@ -9,7 +9,9 @@
 
 mod absence;
 mod check;
+pub mod draft;
 mod eval;
+pub mod explain;
 pub mod expr;
 mod findings;
 mod identity;
@@ -19,7 +21,9 @@ mod language;
 pub mod lint;
 mod load;
 mod matcher;
+mod memo;
 mod nearest;
+pub mod quoted;
 pub mod schema;
 mod scope;
 mod series;

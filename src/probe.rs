@@ -25,21 +25,34 @@ use crate::shell::{Complaint, Invocation, Place, Tree, Tri};
 use crate::text::{self, TextLine};
 
 mod align;
+mod amd;
 mod attribution;
+mod bench;
 mod columns;
 mod complaints;
+mod containers;
 mod counts;
 mod disk;
+mod document;
 mod echo;
 mod files;
 mod filter;
+mod hardware;
+mod host;
 mod http;
+mod interfaces;
+mod keepers;
+mod kernel;
 mod kube;
+mod kube_document;
 mod listing;
+mod load;
 mod machine;
 mod managers;
+mod mounts;
 mod nvidia;
 mod nvidia_lines;
+mod nvidia_query;
 mod nvidia_table;
 mod plan;
 mod plain;
@@ -47,10 +60,16 @@ mod processes;
 mod procfs;
 mod ps;
 mod reach;
+mod repository;
 pub mod shellmsg;
+mod slurm;
 mod sockets;
 mod stacks;
+mod table;
 mod texts;
+mod timekeeping;
+mod top;
+mod trace;
 mod unsaid;
 pub mod bounds;
 mod versions;
@@ -316,10 +335,12 @@ const PROBES: &[&dyn Probe] = &[
     &processes::Pgrep,
     &processes::Killer,
     &ps::Ps,
-    &processes::Top,
+    &top::Top,
     &processes::Pstree,
     &nvidia::NvidiaSmi,
     &nvidia::Gpustat,
+    &amd::AmdSmi,
+    &bench::NcclTests,
     &listing::Ls,
     &files::Stat,
     &counts::Wc,
@@ -344,9 +365,28 @@ const PROBES: &[&dyn Probe] = &[
     &machine::Env,
     &managers::Systemctl,
     &managers::Supervisorctl,
+    &containers::DockerStats,
+    &containers::ComposePs,
     &managers::DockerPs,
     &managers::DockerInspect,
     &kube::Kubectl,
+    &host::Host,
+    &host::Who,
+    &host::Sysctl,
+    &timekeeping::TimeKeepers,
+    &timekeeping::Boots,
+    &mounts::Mounts,
+    &keepers::Pm2,
+    &keepers::Crontab,
+    &hardware::Lspci,
+    &hardware::Ldd,
+    &hardware::Digests,
+    &repository::Git,
+    &interfaces::Interfaces,
+    &interfaces::Infiniband,
+    &slurm::Slurm,
+    &load::Stats,
+    &trace::Strace,
     &stacks::PySpy,
     &stacks::Gdb,
     &plain::Which,

@@ -8,12 +8,15 @@
 pub mod facts;
 pub mod fold;
 pub mod forget;
+pub mod library;
 pub mod ingest;
 mod parallel;
 pub mod rebuild;
 pub mod view;
 pub mod missing;
 pub mod judge;
+pub mod experience;
+pub mod backtest;
 pub mod postmortem;
 
 pub use ingest::{IngestError, Ingested, Patience, ingest};

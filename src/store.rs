@@ -19,6 +19,7 @@ mod open;
 mod output;
 mod read;
 mod recorded;
+mod seen;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ pub use open::make_private_dir;
 pub use output::{Piece, Streams};
 pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};
 pub use recorded::{RestoreError, Restored};
+pub use seen::{PastErrorRow, PastFindingRow};
 pub use verify::{Problem, Verified};
 
 /// An open database.

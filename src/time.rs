@@ -85,6 +85,17 @@ pub fn human_duration(seconds: f64) -> String {
     }
 }
 
+/// A number of things: `1 command`, `2 commands`, `3 matches`.
+pub fn counted<N: std::fmt::Display>(count: N, word: &str) -> String {
+    let count = count.to_string();
+    let ending = match count.as_str() {
+        "1" => "",
+        _ if word.ends_with(['s', 'x']) || word.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {word}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,12 @@
 //! What every verb that reads starts from: home, store, the session asked for, playbooks.
 
-use std::path::PathBuf;
-
-use anyhow::Context;
-
 use crate::capture::home::Home;
 use crate::capture::session;
 use crate::diagnosis::Diagnosis;
 use crate::id::SessionId;
-use crate::playbook::{self, Playbook};
+use crate::playbook::Playbook;
 use crate::projection::ingest::{Patience, ingest};
+use crate::projection::library::{self, OwnFile};
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
 use crate::store::Store;
@@ -101,55 +98,32 @@ impl Desk {
     }
 }
 
-/// The folder of a person's own playbooks.
-pub fn own_playbooks() -> Option<PathBuf> {
-    let config = std::env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")))?;
-    Some(config.join("casebook").join("playbooks"))
-}
-
 /// The shipped playbooks and a person's own; one of theirs with a shipped id stands in its place.
-/// Those that do not read are left out here: `rec playbook lint` says what is wrong with them.
+/// Those that do not read are left out here: [`broken_own`] tells of them.
 pub fn playbooks() -> Vec<Playbook> {
-    let mut all: Vec<Playbook> = playbook::shipped().to_vec();
-    for (name, text) in own_playbooks()
-        .into_iter()
-        .flat_map(|folder| files_in(&folder).unwrap_or_default())
-    {
-        if let Ok(own) = playbook::load(&name, &text) {
-            all.retain(|shipped| shipped.id != own.id);
-            all.push(own);
-        }
-    }
-    all
+    library::with_shipped(own_files())
 }
 
-/// The YAML files of a folder, by name: path and text.
-///
-/// # Errors
-/// When the folder or a file cannot be read.
-pub fn files_in(folder: &std::path::Path) -> anyhow::Result<Vec<(String, String)>> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .with_context(|| format!("cannot read {}", folder.display()))?
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "yaml" || extension == "yml")
-        })
+/// A person's own playbooks, those that do not read among them.
+pub fn own_files() -> Vec<OwnFile> {
+    library::own_files(library::own_folder().as_deref())
+}
+
+/// What is said of a person's own playbooks that do not read: how many, the first fault of the
+/// first, and how to see the rest.
+pub fn broken_own() -> Option<String> {
+    let lines: Vec<String> = own_files()
+        .iter()
+        .filter_map(library::broken_line)
         .collect();
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| {
-            let bytes =
-                std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            // What is not UTF-8 fails to load, with its place, and hides no other file.
-            Ok((
-                path.display().to_string(),
-                String::from_utf8_lossy(&bytes).into_owned(),
-            ))
-        })
-        .collect()
+    let first = lines.first()?;
+    let rest = match lines.len() {
+        1 => String::new(),
+        2 => " (and 1 file more)".to_owned(),
+        many => format!(" (and {} files more)", many - 1),
+    };
+    Some(format!(
+        "a playbook of yours does not read and was left out: {first}{rest}\n  \
+         `rec playbook lint` says what to mend"
+    ))
 }

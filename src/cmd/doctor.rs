@@ -5,11 +5,14 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::capture::home::Home;
+use crate::cmd::desk::{broken_own, own_files};
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::size;
 use crate::projection::ingest;
 use crate::report::CommandError;
+use crate::settings::Settings;
 use crate::store::Store;
+use crate::time::counted;
 
 /// One thing that was looked at.
 struct Look {
@@ -27,6 +30,8 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
         .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
     let mut looks = vec![folder(&home), spools(&home), broken(&home)];
     looks.push(database(&home).await);
+    looks.push(own_playbooks());
+    looks.push(settings());
     let ok = looks.iter().all(|look| look.ok);
     if in_json {
         let rows: Vec<Value> = looks
@@ -103,10 +108,53 @@ fn broken(home: &Home) -> Look {
         what: "damage",
         ok: false,
         says: format!(
-            "{count} damaged records ({}) lie in {}; what could be read of them is in the log",
+            "damaged records: {count} ({}), in {}; what could be read of them is in the log",
             size(bytes),
             folder.display()
         ),
+    }
+}
+
+fn own_playbooks() -> Look {
+    let what = "playbooks";
+    if let Some(broken) = broken_own() {
+        return Look {
+            what,
+            ok: false,
+            says: broken.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+    }
+    let own = own_files().len();
+    let shipped = crate::playbook::shipped().len();
+    Look {
+        what,
+        ok: true,
+        says: format!("{shipped} shipped and {own} of your own read"),
+    }
+}
+
+fn settings() -> Look {
+    let what = "settings";
+    let (settings, faults) = Settings::read_with_faults();
+    match faults.first() {
+        Some(fault) => Look {
+            what,
+            ok: false,
+            says: fault.to_string(),
+        },
+        None => Look {
+            what,
+            ok: true,
+            says: format!(
+                "learn = {}: what you confirm {} priors",
+                settings.learn,
+                if settings.learn {
+                    "moves"
+                } else {
+                    "does not move"
+                }
+            ),
+        },
     }
 }
 
@@ -142,7 +190,9 @@ async fn database(home: &Home) -> Look {
             what: "database",
             ok: !store.is_read_only(),
             says: format!(
-                "{events} events in {sessions} sessions, {}{read_only}",
+                "{} in {}, {}{read_only}",
+                counted(events, "event"),
+                counted(sessions, "session"),
                 size(bytes)
             ),
         },

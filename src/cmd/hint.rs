@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
+use crate::settings::Settings;
 use crate::shell::quote::join;
 use crate::shell::warnings::{MAX_WARNED_BYTES, Warning, warnings};
 use crate::shell::{HopKind, Tree, parse};
@@ -64,22 +64,7 @@ fn may_hurt(argv: &[OsString]) -> bool {
 
 /// `hints = false` in `config.toml` says that nobody wants any.
 fn wanted() -> bool {
-    let folder = std::env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-    let text = folder.and_then(|folder| {
-        std::fs::read_to_string(folder.join("casebook").join("config.toml")).ok()
-    });
-    text.is_none_or(|text| {
-        let plain = |line: &str| {
-            line.split('#')
-                .next()
-                .unwrap_or("")
-                .replace([' ', '\t'], "")
-        };
-        !text.lines().any(|line| plain(line) == "hints=false")
-    })
+    Settings::read().hints
 }
 
 /// Standard error is a terminal, and this is in its foreground.

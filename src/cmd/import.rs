@@ -16,7 +16,7 @@ use crate::import;
 use crate::projection;
 use crate::redact::Marker;
 use crate::report::CommandError;
-use crate::time::Micros;
+use crate::time::{Micros, counted};
 
 /// `rec import FILE…`; prints each session's id, the last one last.
 ///
@@ -48,8 +48,9 @@ pub async fn run(desk: &Desk, args: &Import) -> Result<ExitCode, CommandError> {
     } else {
         for (path, id, commands) in rows {
             say(&format!(
-                "{}: {commands} commands in session {id}\n",
-                path.display()
+                "{}: {} in session {id}\n",
+                path.display(),
+                counted(commands, "command")
             ));
         }
     }

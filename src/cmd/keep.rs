@@ -10,7 +10,7 @@ use crate::diagnosis::words::size;
 use crate::index::{self, Index};
 use crate::projection;
 use crate::report::CommandError;
-use crate::time::Micros;
+use crate::time::{Micros, counted};
 
 /// `rec verify`: finds any change to what was recorded.
 ///
@@ -36,8 +36,10 @@ pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError
             erased => format!(" ({erased} erased on demand)"),
         };
         say(&format!(
-            "{} events in {} sessions: the chain holds, {} contents are as they were recorded{erased}\n",
-            report.events, report.sessions, report.contents
+            "{} in {}: the chain holds, {} as recorded{erased}\n",
+            counted(report.events, "event"),
+            counted(report.sessions, "session"),
+            counted(report.contents, "content")
         ));
     } else {
         for one in &report.problems {
@@ -66,7 +68,8 @@ pub async fn rebuild(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandErro
         say_json(&json!({"format": 1, "ok": true, "sessions": sessions}));
     } else {
         say(&format!(
-            "{sessions} sessions: read tables, facts and index made anew\n"
+            "{}: read tables, facts and index made anew\n",
+            counted(sessions, "session")
         ));
     }
     Ok(ExitCode::SUCCESS)

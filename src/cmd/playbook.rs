@@ -1,14 +1,20 @@
-//! `rec playbook`: list, show, lint, test.
+//! `rec playbook`: list, show, lint, test; the rest of its verbs have files of their own.
+
+pub mod backtest;
+pub mod new;
+pub mod stats;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::cmd::desk::{files_in, own_playbooks, playbooks};
+use crate::cmd::desk::{own_files, playbooks};
 use crate::cmd::paint::{Paint, pad};
 use crate::diagnosis::words::shorten;
 use crate::playbook::{self, Fault, Playbook};
+use crate::projection::library::{self, OwnFile};
 use crate::report::CommandError;
+use crate::time::counted;
 
 /// What a verb prints, and whether all was well.
 pub struct Answer {
@@ -72,21 +78,46 @@ pub fn show(id: &str) -> Result<String, CommandError> {
         })
 }
 
-/// The playbooks asked for: name and text.
-fn sources(paths: &[PathBuf]) -> Result<Vec<(String, String)>, CommandError> {
-    if paths.is_empty() {
-        let mut all = playbook::shipped_texts();
-        if let Some(folder) = own_playbooks().filter(|folder| folder.is_dir()) {
-            all.extend(files_in(&folder)?);
+/// A playbook's text, and what came of reading it.
+struct Source {
+    name: String,
+    text: String,
+    read: Result<Playbook, Vec<Fault>>,
+}
+
+impl From<OwnFile> for Source {
+    fn from(file: OwnFile) -> Self {
+        Self {
+            name: file.name(),
+            text: file.text,
+            read: file.read,
         }
-        return Ok(all);
+    }
+}
+
+/// The playbooks asked for: those of the paths, else the shipped ones and one's own.
+fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
+    if paths.is_empty() {
+        let shipped = playbook::shipped_texts().into_iter();
+        let shipped = shipped.map(|(name, text)| Source {
+            read: playbook::load(&name, &text),
+            name,
+            text,
+        });
+        return Ok(shipped
+            .chain(own_files().into_iter().map(Source::from))
+            .collect());
     }
     let mut all = Vec::new();
     for path in paths {
+        let cannot = |error: std::io::Error| {
+            CommandError::usage(format!("cannot read {}: {error}", path.display()))
+        };
         if path.is_dir() {
-            all.extend(files_in(path)?);
+            let files = library::yaml_files(path).map_err(cannot)?;
+            all.extend(files.iter().map(|path| library::read_file(path).into()));
         } else {
-            all.push((path.display().to_string(), read(path)?));
+            all.push(named(path)?);
         }
     }
     if all.is_empty() {
@@ -95,14 +126,27 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<(String, String)>, CommandError> {
     Ok(all)
 }
 
-fn read(path: &Path) -> Result<String, CommandError> {
+/// A file that was named: it has to be there, and to be text.
+fn named(path: &Path) -> Result<Source, CommandError> {
     let bytes = std::fs::read(path)
         .map_err(|error| CommandError::usage(format!("cannot read {}: {error}", path.display())))?;
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CommandError::usage(format!("{} is not UTF-8 (byte {at})", path.display()))
             .hint("a playbook is a YAML file in UTF-8")
+    })?;
+    let name = path.display().to_string();
+    Ok(Source {
+        read: playbook::load(&name, &text),
+        name,
+        text,
     })
+}
+
+/// Whether a text may be the id of a playbook.
+fn is_id(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(fits)
 }
 
 /// `rec playbook lint`
@@ -113,10 +157,13 @@ pub fn lint(paths: &[PathBuf]) -> Result<Answer, CommandError> {
     let sources = sources(paths)?;
     let mut faults: Vec<(String, Fault)> = Vec::new();
     let mut good: Vec<Playbook> = Vec::new();
-    for (name, text) in &sources {
-        match playbook::load(name, text) {
-            Ok(one) => good.push(one),
-            Err(found) => faults.extend(found.into_iter().map(|fault| (name.clone(), fault))),
+    for source in &sources {
+        match &source.read {
+            Ok(one) => good.push(one.clone()),
+            Err(found) => {
+                let found = found.iter().cloned();
+                faults.extend(found.map(|fault| (source.name.clone(), fault)));
+            }
         }
     }
     faults.extend(playbook::lint::lint_all(&good));
@@ -124,15 +171,16 @@ pub fn lint(paths: &[PathBuf]) -> Result<Answer, CommandError> {
     for (name, fault) in &faults {
         let source = sources
             .iter()
-            .find(|(known, _)| known == name)
-            .map_or("", |(_, text)| text);
+            .find(|source| source.name == *name)
+            .map_or("", |source| &source.text);
         text.push_str(&frame(name, source, fault));
     }
     let ok = faults.is_empty();
+    let playbooks = counted(sources.len(), "playbook");
     let summary = if ok {
-        format!("{} playbooks, nothing to mend\n", sources.len())
+        format!("{playbooks}, nothing to mend\n")
     } else {
-        format!("{} playbooks, {} to mend\n", sources.len(), faults.len())
+        format!("{playbooks}, {} to mend\n", counted(faults.len(), "fault"))
     };
     text.push_str(&summary);
     let rows: Vec<Value> = faults
@@ -186,19 +234,20 @@ pub fn test(paths: &[PathBuf], paint: Paint) -> Result<Answer, CommandError> {
     let mut rows = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     let all = playbooks();
-    for (name, source) in &sources {
-        let one = match playbook::load(name, source) {
+    for source in &sources {
+        let name = &source.name;
+        let one = match &source.read {
             Ok(one) => one,
             Err(faults) => {
                 failed += 1;
-                for fault in &faults {
-                    text.push_str(&frame(name, source, fault));
+                for fault in faults {
+                    text.push_str(&frame(name, &source.text, fault));
                 }
                 rows.push(json!({"path": name, "ok": false, "message": "does not read"}));
                 continue;
             }
         };
-        for result in playbook::testing::run_tests(&one, &all) {
+        for result in playbook::testing::run_tests(one, &all) {
             if result.passed {
                 passed += 1;
             } else {

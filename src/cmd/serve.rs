@@ -43,7 +43,7 @@ pub async fn at(home: &Home, listen: SocketAddr) -> Result<ExitCode, CommandErro
         token: std::env::var("REC_TOKEN")
             .ok()
             .filter(|token| !token.is_empty()),
-        own_playbooks: crate::cmd::desk::own_playbooks(),
+        own_playbooks: crate::projection::library::own_folder(),
         names: Vec::new(),
     };
     web::serve(options, |url| {

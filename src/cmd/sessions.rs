@@ -6,6 +6,7 @@ use crate::cmd::paint::{Paint, pad};
 use crate::diagnosis::Diagnosis;
 use crate::diagnosis::words::{finding_mark, shorten, tame};
 use crate::store::SessionRow;
+use crate::time::counted;
 
 /// A session in the list, with what was found in it.
 pub struct Listed {
@@ -65,7 +66,7 @@ pub fn render(listed: &[Listed], paint: Paint) -> String {
             .title
             .clone()
             .unwrap_or_else(|| "(no title)".to_owned());
-        let count = format!("{} commands", one.commands);
+        let count = counted(one.commands, "command");
         out.push_str(&format!(
             "{}  {}  {}  {}\n",
             paint.dim(&one.row.id.short()),

@@ -10,7 +10,7 @@ use crate::fact::{Fact, Observed};
 use crate::id::SessionId;
 use crate::probe::Reading;
 use crate::probe::bounds::is_binary;
-use crate::time::human_duration;
+use crate::time::{counted, human_duration};
 use crate::timeline::{Command, Entry};
 
 /// Lines of output shown before the middle is left out.
@@ -219,7 +219,7 @@ fn part(bytes: &[u8], stream: Stream, shown: &Shown<'_>, paint: Paint) -> String
     for (place, line) in lines.iter().enumerate() {
         if hidden > 0 && place == head {
             let all = format!("rec show {} --{}", shown.command.number, stream.name());
-            let note = format!("… {hidden} lines more: {all}");
+            let note = format!("… {} more: {all}", counted(hidden, "line"));
             out.push_str(&format!("    {}\n", paint.dim(&note)));
         }
         if hidden > 0 && place >= head && place < head + hidden {

@@ -101,7 +101,7 @@ pub fn complain(text: &str) {
 
 async fn dispatch(verb: Verb) -> Outcome {
     match verb {
-        Verb::Playbook(args) => playbook_verb(args.verb),
+        Verb::Playbook(args) => playbook_verb(args.verb).await,
         Verb::Demo(args) => crate::cmd::demo::run(&args).await,
         Verb::Serve(args) => crate::cmd::serve::run(&args.listen).await,
         Verb::Doctor(args) => crate::cmd::doctor::run(args.json).await,
@@ -256,6 +256,9 @@ async fn why_verb(desk: &Desk, args: &crate::cli::Why) -> Outcome {
     } else {
         let paint = Paint::of_stdout(args.utc);
         say(&why::render(&diagnosis, &listing::heading(&view), paint));
+    }
+    if let Some(broken) = crate::cmd::desk::broken_own() {
+        complain(&format!("rec: {broken}"));
     }
     let alarm = args.fail_on.is_some_and(|least| severe(&diagnosis, least));
     Ok(ExitCode::from(u8::from(alarm)))
@@ -435,7 +438,7 @@ async fn sessions_verb(desk: &Desk, limit: usize, in_json: bool) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn playbook_verb(verb: PlaybookVerb) -> Outcome {
+async fn playbook_verb(verb: PlaybookVerb) -> Outcome {
     let paint = Paint::of_stdout(false);
     let (answer, in_json) = match verb {
         PlaybookVerb::Show { id } => {
@@ -449,6 +452,24 @@ fn playbook_verb(verb: PlaybookVerb) -> Outcome {
         PlaybookVerb::List(args) => (playbook::list(paint), args.json),
         PlaybookVerb::Lint(args) => (playbook::lint(&args.paths)?, args.json),
         PlaybookVerb::Test(args) => (playbook::test(&args.paths, paint)?, args.json),
+        PlaybookVerb::Stats(args) => {
+            let desk = Desk::open().await?;
+            let answer = playbook::stats::stats(&desk, paint).await;
+            desk.close().await;
+            (answer?, args.json)
+        }
+        PlaybookVerb::Backtest(args) => {
+            let desk = Desk::open().await?;
+            let answer = playbook::backtest::backtest(&desk, &args, paint).await;
+            desk.close().await;
+            (answer?, args.json)
+        }
+        PlaybookVerb::New(args) => {
+            let desk = Desk::open().await?;
+            let answer = playbook::new::new(&desk, &args).await;
+            desk.close().await;
+            (answer?, args.json)
+        }
     };
     if in_json {
         say_json(&answer.json);

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::next::suggestions;
 use super::page::{Page, columns, wrapped};
 use super::paint::Paint;
+use crate::diagnosis::experience::SeenError;
 use crate::diagnosis::words::{self, tame};
 use crate::diagnosis::{
     Claim, Diagnosis, Evidence, Finding, Hypothesis, LaunchView, PostconditionView, Severity,
     Status, Suggestion, kinds,
 };
 use crate::id::FindingId;
-use crate::time::{Micros, human_duration};
+use crate::time::{Micros, counted, human_duration};
 use crate::timeline::Met;
 
 /// What stands above a diagnosis.
@@ -93,6 +94,7 @@ pub fn render(diagnosis: &Diagnosis, header: &Header, paint: Paint) -> String {
     if diagnosis.findings.is_empty() {
         launches(&mut page, &diagnosis.launches, paint);
     }
+    seen_errors(&mut page, &diagnosis.seen_errors, paint);
     let more: Vec<&Suggestion> = diagnosis
         .next
         .iter()
@@ -146,7 +148,7 @@ fn head(header: &Header, paint: Paint) -> String {
         [] => String::new(),
         [one] => format!(" on {}", tame(one)),
         [one, two] => format!(" on {} and {}", tame(one), tame(two)),
-        [one, rest @ ..] => format!(" on {} and {} more hosts", tame(one), rest.len()),
+        [one, rest @ ..] => format!(" on {} and {}", tame(one), counted(rest.len(), "more host")),
     };
     let mut out = format!(
         "{} · {}{hosts}",
@@ -172,10 +174,6 @@ fn head(header: &Header, paint: Paint) -> String {
         }
     }
     out
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 fn mark_ink(finding: &Finding) -> &'static str {
@@ -242,6 +240,7 @@ fn write_finding(page: &mut Page, finding: &Finding, header: &Header, paint: Pai
         page.line(&format!("  {line}"));
     }
     triggers(page, finding, paint);
+    seen_before(page, finding, paint);
     if !finding.hypotheses.is_empty() {
         page.gap();
         for (at, hypothesis) in finding.hypotheses.iter().enumerate() {
@@ -339,12 +338,55 @@ fn write_hypothesis(page: &mut Page, hypothesis: &Hypothesis, lead: bool, paint:
         };
         page.line(&format!("{start}{}", paint.style(ink, line)));
     }
+    if let Some(prior) = words::prior_moved(hypothesis) {
+        page.line(&format!("            {}", paint.dim(&prior)));
+    }
     let most = if lead { LEAD_LINES } else { OTHER_LINES };
     for evidence in hypothesis.supports.iter().take(most) {
         said(page, evidence, "          + ", paint);
     }
     for evidence in hypothesis.against.iter().take(most) {
         said(page, evidence, "          − ", paint);
+    }
+}
+
+/// `Seen before: 3 sessions; confirmed as … in s-4yxqpe0w (postmortem)`
+fn seen_before(page: &mut Page, finding: &Finding, paint: Paint) {
+    let Some(seen) = &finding.seen_before else {
+        return;
+    };
+    page.gap();
+    let text = tame(&words::seen_before(seen));
+    for (at, line) in wrapped(&text, paint.width.saturating_sub(4))
+        .iter()
+        .enumerate()
+    {
+        page.line(&format!("  {}{line}", if at == 0 { "" } else { "  " }));
+    }
+}
+
+/// Errors that no finding speaks of, and that other sessions showed too.
+fn seen_errors(page: &mut Page, errors: &[SeenError], paint: Paint) {
+    if errors.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line("Seen before, and no finding speaks of it");
+    for error in errors {
+        let start = format!("    #{}  ", error.number);
+        let room = paint.width.saturating_sub(columns(&start)).max(20);
+        page.line(&format!(
+            "{start}{}",
+            words::shorten(&tame(&error.text), room)
+        ));
+        let text = tame(&words::seen_in(error.times, &error.sessions));
+        for line in wrapped(&text, room) {
+            page.line(&format!(
+                "{}{}",
+                " ".repeat(columns(&start)),
+                paint.dim(&line)
+            ));
+        }
     }
 }
 

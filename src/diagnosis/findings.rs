@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::experience::PriorMove;
 use super::hypotheses::{Belief, Table};
 use super::{
     Claim, Evidence, Finding, Hypothesis, Judgement, Scope, Severity, Sources, Status, Verdict,
@@ -117,7 +118,8 @@ fn draft(
         }) => Some(held.as_str()),
         _ => None,
     };
-    let table = Table::new(playbook, &firing.observations, held);
+    let counts = sources.experience.counts(playbook);
+    let table = Table::new(playbook, &firing.observations, &counts, held);
     let shows = |row: usize| {
         let seen = firing
             .observations
@@ -147,7 +149,8 @@ fn draft(
     }
     let hypotheses = belief
         .as_ref()
-        .map(|belief| hypotheses(playbook, firing, belief, sources))
+        .zip(table.as_ref())
+        .map(|(belief, table)| hypotheses(playbook, firing, belief, table, sources))
         .unwrap_or_default();
     let commands = entries
         .iter()
@@ -193,6 +196,7 @@ fn draft(
             scope: scope(timeline, &firing.scope),
             evidence,
             hypotheses,
+            seen_before: None,
             next: Vec::new(),
             remedy: words(
                 spec.and_then(|spec| spec.remedy.as_ref())
@@ -267,8 +271,20 @@ fn hypotheses(
     playbook: &Playbook,
     firing: &Firing,
     belief: &Belief,
+    table: &Table,
     sources: Sources<'_>,
 ) -> Vec<Hypothesis> {
+    let counts = sources.experience.counts(playbook);
+    let moved = |index: usize| -> Option<PriorMove> {
+        if counts.iter().all(|count| *count == 0) {
+            return None;
+        }
+        Some(PriorMove {
+            from: *table.written.get(index)?,
+            to: *table.priors.get(index)?,
+            confirmations: *counts.get(index)?,
+        })
+    };
     let said = |rows: Option<&Vec<usize>>| -> Vec<Evidence> {
         let mut out = Vec::new();
         for row in rows.into_iter().flatten() {
@@ -304,6 +320,7 @@ fn hypotheses(
                 ),
                 kind: spec.and_then(|spec| spec.kind.clone()),
                 probability: *probability,
+                prior: moved(index),
                 supports: said(belief.supports.get(index)),
                 against: said(belief.against.get(index)),
                 refuted: belief.refuted.get(index) == Some(&true),

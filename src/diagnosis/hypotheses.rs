@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::experience::moved;
 use crate::playbook::{Playbook, Seen};
 use crate::shell::Tri;
 
@@ -84,6 +85,8 @@ fn mean(values: &[f64]) -> f64 {
 pub(super) struct Table {
     /// Beliefs before any observation, summing to 1, *other* last.
     pub(super) priors: Vec<f64>,
+    /// The same as the playbook says them.
+    pub(super) written: Vec<f64>,
     /// Observations, in the playbook's order.
     pub(super) rows: Vec<Row>,
 }
@@ -104,8 +107,14 @@ pub(super) struct Belief {
 impl Table {
     /// The table of a playbook that fired; `None` when it has no hypotheses.
     ///
-    /// `held` is the hypothesis that a person confirmed: as good as an observation that only it makes.
-    pub(super) fn new(playbook: &Playbook, seen: &[Seen], held: Option<&str>) -> Option<Self> {
+    /// `counts` says in how many other sessions each of its hypotheses was confirmed: that moves their
+    /// priors. `held` is the hypothesis that a person confirmed: as good as an observation that only it makes.
+    pub(super) fn new(
+        playbook: &Playbook,
+        seen: &[Seen],
+        counts: &[usize],
+        held: Option<&str>,
+    ) -> Option<Self> {
         let ids: Vec<&str> = playbook
             .hypotheses
             .iter()
@@ -157,8 +166,11 @@ impl Table {
                 state: Tri::Yes,
             });
         }
+        let written = scaled(&priors);
+        let named = written.get(..ids.len()).unwrap_or_default();
         Some(Self {
-            priors: scaled(&priors),
+            priors: scaled(&moved(named, counts)),
+            written,
             rows,
         })
     }
@@ -212,6 +224,30 @@ impl Table {
         }
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / sum).collect()
+    }
+
+    /// Which rows count.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let counted = self.counted();
+        let is_counted = |row: &&Row| counted.iter().any(|one| std::ptr::eq(*one, *row));
+        let rows = self.rows.iter().enumerate();
+        rows.filter(|(_, row)| is_counted(row))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Beliefs after a row, from those before it.
+    pub(super) fn after(&self, row: usize, before: &[f64]) -> Vec<f64> {
+        let Some(row) = self.rows.get(row) else {
+            return before.to_vec();
+        };
+        let weights: Vec<f64> = before
+            .iter()
+            .enumerate()
+            .map(|(hypothesis, belief)| belief * row.likelihood(hypothesis))
+            .collect();
         let sum: f64 = weights.iter().sum();
         weights.iter().map(|weight| weight / sum).collect()
     }
@@ -383,6 +419,7 @@ mod tests {
         // yes: .45×.98, .45×.1, .1×.5 = .441, .045, .05 of .536
         let table = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![row(&[0.98, 0.1, 0.5], Tri::Yes)],
         };
         close(&table.posterior(), &[0.8228, 0.0840, 0.0933]);
@@ -398,6 +435,7 @@ mod tests {
     fn what_nobody_looked_at_says_nothing() {
         let table = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![row(&[0.98, 0.02, 0.5], Tri::Unknown)],
         };
         close(&table.posterior(), &table.priors);
@@ -416,11 +454,13 @@ mod tests {
         let weak = grouped(&[0.9, 0.1, 0.5], Tri::Yes, "g");
         let alone = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![strong.clone()],
         };
         for rows in [vec![strong.clone(), weak.clone()], vec![weak, strong]] {
             let both = Table {
                 priors: scaled(&[1.0, 1.0]),
+                written: scaled(&[1.0, 1.0]),
                 rows,
             };
             close(&both.posterior(), &alone.posterior());
@@ -436,6 +476,7 @@ mod tests {
     fn little_belief_with_something_against_is_refuted() {
         let table = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![
                 row(&[0.98, 0.02, 0.5], Tri::Yes),
                 row(&[0.9, 0.1, 0.5], Tri::Yes),
@@ -454,6 +495,7 @@ mod tests {
     fn a_look_that_splits_is_worth_more() {
         let table = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![
                 row(&[0.98, 0.02, 0.5], Tri::Unknown),
                 row(&[0.9, 0.5, 0.5], Tri::Unknown),
@@ -470,6 +512,7 @@ mod tests {
     fn a_row_that_its_group_holds_already_is_worth_nothing() {
         let table = Table {
             priors: scaled(&[1.0, 1.0]),
+            written: scaled(&[1.0, 1.0]),
             rows: vec![
                 grouped(&[0.98, 0.02, 0.5], Tri::Yes, "g"),
                 grouped(&[0.9, 0.1, 0.5], Tri::Unknown, "g"),
@@ -491,7 +534,7 @@ mod tests {
                 let state = [Tri::Yes, Tri::No, Tri::Unknown][usize::from(chunk[0].1)];
                 if chunk[0].2 { grouped(&likely, state, "g") } else { row(&likely, state) }
             }).collect();
-            let table = Table { priors: scaled(&priors), rows };
+            let table = Table { priors: scaled(&priors), written: scaled(&priors), rows };
             let sum: f64 = table.posterior().iter().sum();
             proptest::prop_assert!((sum - 1.0).abs() < 1e-9);
             let mut turned = table.clone();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::experience::Experience;
 use super::{
     Claim, Diagnosis, Finding, Judgement, Severity, Sources, Status, Verdict, from_matches, kinds,
 };
@@ -112,6 +113,7 @@ fn judged(
         Sources {
             timeline,
             judgements,
+            experience: &Experience::default(),
             quotes: &quotes,
             session: SessionId::from_uuid(uuid::Uuid::nil()),
             relative_time: true,

@@ -3,7 +3,10 @@
 //! Belief is told in words: the numbers behind them come from words (`usually`, `rarely`) and would
 //! feign precision.
 
-use super::{Claim, Finding, Scope, Severity, Status, kinds};
+use super::experience::{SeenBefore, SeenIn};
+use super::{Claim, Finding, Hypothesis, Scope, Severity, Status, kinds};
+use crate::id::SessionId;
+use crate::time::counted;
 
 /// Cells of a full bar.
 const BAR_CELLS: u8 = 5;
@@ -159,6 +162,100 @@ pub fn shorten_middle(text: &str, width: usize) -> String {
     let head: String = line.chars().take(keep - tail).collect();
     let end: String = line.chars().skip(count - tail).collect();
     format!("{head}…{end}")
+}
+
+/// A session in a sentence: its id, and that its case was written up.
+fn named(session: SessionId, postmortem: bool) -> String {
+    let mark = if postmortem { " (postmortem)" } else { "" };
+    format!("{}{mark}", session.short())
+}
+
+/// `seen in 3 sessions before: s-4yxqpe0w, s-…`
+pub fn seen_in(times: usize, sessions: &[SeenIn]) -> String {
+    const NAMED: usize = 3;
+    let names: Vec<String> = sessions
+        .iter()
+        .take(NAMED)
+        .map(|seen| {
+            let name = named(seen.session, seen.postmortem);
+            match &seen.what {
+                Some(what) if seen.confirmed => format!("{name}, confirmed there: {what}"),
+                _ => name,
+            }
+        })
+        .collect();
+    let more = times.saturating_sub(names.len());
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let separator = if names.iter().any(|name| name.contains(',')) {
+        "; "
+    } else {
+        ", "
+    };
+    format!(
+        "seen in {} before: {}{more}",
+        counted(times, "session"),
+        names.join(separator)
+    )
+}
+
+/// `Seen 3 times before; confirmed cause: … in s-4yxqpe0w (postmortem)`
+pub fn seen_before(seen: &SeenBefore) -> String {
+    let mut out = format!("Seen {} before", counted(seen.times, "time"));
+    for cause in &seen.confirmed {
+        let what = if cause.hypothesis.is_some() {
+            "confirmed cause"
+        } else {
+            "confirmed"
+        };
+        out.push_str(&format!("; {what}: {}", cause.title));
+        let places: Vec<String> = cause
+            .sessions
+            .iter()
+            .take(3)
+            .map(|session| {
+                let there = seen.sessions.iter().find(|one| one.session == *session);
+                named(*session, there.is_some_and(|one| one.postmortem))
+            })
+            .collect();
+        out.push_str(&format!(" in {}", places.join(", ")));
+        if cause.sessions.len() > 3 {
+            out.push_str(&format!(" and {} more", cause.sessions.len() - 3));
+        }
+    }
+    if seen.confirmed.is_empty() {
+        let places: Vec<String> = seen
+            .sessions
+            .iter()
+            .take(3)
+            .map(|one| named(one.session, one.postmortem))
+            .collect();
+        let more = seen.times.saturating_sub(places.len());
+        out.push_str(&format!(" in {}", places.join(", ")));
+        if more > 0 {
+            out.push_str(&format!(" and {more} more"));
+        }
+        out.push_str("; nobody said yet what it was");
+    }
+    out
+}
+
+/// `prior moved by 3 confirmations: .30 → .45`; only where they are its own.
+pub fn prior_moved(hypothesis: &Hypothesis) -> Option<String> {
+    let prior = hypothesis.prior.filter(|prior| prior.confirmations > 0)?;
+    let short = |value: f64| {
+        let text = format!("{value:.2}");
+        text.strip_prefix('0').map_or(text.clone(), str::to_owned)
+    };
+    Some(format!(
+        "prior moved by {}: {} → {}",
+        counted(prior.confirmations, "confirmation"),
+        short(prior.from),
+        short(prior.to)
+    ))
 }
 
 /// A size in binary units with a space: `512 B`, `1.1 GiB`.

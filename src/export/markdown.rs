@@ -9,7 +9,7 @@ use crate::event::Exit;
 use crate::id::SessionId;
 use crate::store::{CommandRow, NoteRow, Page, Store, StoreError};
 use crate::text;
-use crate::time::{Micros, human_duration};
+use crate::time::{Micros, counted, human_duration};
 
 /// Lines of one stream that are shown: the first and the last half of them.
 const LINES: usize = 200;
@@ -43,8 +43,8 @@ pub async fn write(
     };
     writeln!(
         out,
-        "Session {session}, {} commands, {} to {}.",
-        row.commands,
+        "Session {session}, {}, {} to {}.",
+        counted(row.commands, "command"),
         when(row.started),
         when(row.last)
     )?;
@@ -111,7 +111,11 @@ async fn write_command(
         fence("", &shortened(plain.trim_end_matches('\n')), out)?;
     }
     if command.gap_bytes > 0 {
-        writeln!(out, "\n{} bytes are not on record.", command.gap_bytes)?;
+        writeln!(
+            out,
+            "\nNot on record: {}.",
+            counted(command.gap_bytes, "byte")
+        )?;
     }
     #[expect(
         clippy::cast_precision_loss,
@@ -142,8 +146,9 @@ fn shortened(text: &str) -> String {
     let (first, rest) = lines.split_at(LINES / 2);
     let (_, last) = rest.split_at(left_out);
     format!(
-        "{}\n… {left_out} lines left out …\n{}",
+        "{}\n… {} left out …\n{}",
         first.join("\n"),
+        counted(left_out, "line"),
         last.join("\n")
     )
 }

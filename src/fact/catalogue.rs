@@ -262,6 +262,12 @@ facts! {
         comm: Option<String>,
         /// Its command line.
         args: Option<String>,
+        /// Its threads.
+        threads: Option<i64>,
+        /// Bytes it has read from storage.
+        read_bytes: Option<i64>,
+        /// Bytes it has written to storage.
+        written_bytes: Option<i64>,
     }
 
     /// The stack of a thread.
@@ -276,6 +282,27 @@ facts! {
         top: String,
         /// All frames, innermost first, joined by ` < `.
         frames: String,
+    }
+
+    /// What a process asks of the kernel, as `strace` shows it: the last call of each thread, calls
+    /// that failed, and the rows of a summary.
+    Syscall, "syscall", from "strace" {
+        /// The process or thread.
+        pid: Option<i64>,
+        /// The call.
+        name: String,
+        /// The line.
+        text: String,
+        /// It had not returned when the trace ended.
+        pending: bool,
+        /// Its error (`ENOENT`).
+        error: Option<String>,
+        /// How often it came (of a summary: calls).
+        count: i64,
+        /// Of these, how many failed.
+        errors: Option<i64>,
+        /// Its share of the time spent in calls, in per cent (of a summary).
+        time_pct: Option<f64>,
     }
 
     /// A limit of a process or shell.
@@ -307,7 +334,7 @@ facts! {
     // ---- GPUs ----------------------------------------------------------------------------------
 
     /// A look at GPUs.
-    GpuLook, "gpu_look", from "nvidia-smi, gpustat, rocm-smi" {
+    GpuLook, "gpu_look", from "nvidia-smi, gpustat, rocm-smi, amd-smi" {
         /// The tool.
         tool: String,
         /// How many it showed.
@@ -327,7 +354,7 @@ facts! {
     }
 
     /// A GPU was seen.
-    Gpu, "gpu", from "nvidia-smi, gpustat, rocm-smi" {
+    Gpu, "gpu", from "nvidia-smi, gpustat, rocm-smi, amd-smi" {
         /// Its index.
         index: Option<i64>,
         /// Its UUID.
@@ -350,6 +377,25 @@ facts! {
         ecc_uncorrected: Option<i64>,
         /// Why its clocks are held down, as the tool says.
         throttle: Option<String>,
+        /// Its PCI address.
+        pci: Option<String>,
+        /// MIG is on.
+        mig: Option<bool>,
+        /// The clock of its multiprocessors, in MHz.
+        clock_sm_mhz: Option<f64>,
+        /// Rows of its memory, or pages of it, wait for a reset to be replaced.
+        repair_pending: Option<bool>,
+        /// A row of its memory could not be replaced.
+        repair_failed: Option<bool>,
+        /// What the driver wants done (`Reset`, `Reboot`, `Drain and Reset`); unknown when it wants
+        /// nothing.
+        recovery: Option<String>,
+        /// The state of its fabric (`Completed`, `In Progress`), where NVSwitch joins it to others.
+        fabric: Option<String>,
+        /// The PCI Express generation in use.
+        pcie_gen: Option<i64>,
+        /// The lanes in use.
+        pcie_width: Option<i64>,
     }
 
     /// A look at the processes that use GPUs.
@@ -374,6 +420,40 @@ facts! {
         gpu: Option<i64>,
         /// Memory it uses, in MiB.
         used_mib: Option<f64>,
+    }
+
+    /// A part of a GPU that MIG split off.
+    MigDevice, "mig_device", from "nvidia-smi, nvidia-smi -L, nvidia-smi mig -lgi" {
+        /// The GPU's index.
+        gpu: Option<i64>,
+        /// Its number on that GPU.
+        device: Option<i64>,
+        /// Its profile (`3g.40gb`).
+        profile: Option<String>,
+        /// Its UUID.
+        uuid: Option<String>,
+        /// Memory in use, in MiB.
+        memory_used_mib: Option<f64>,
+        /// Memory in all, in MiB.
+        memory_total_mib: Option<f64>,
+    }
+
+    /// A link of a GPU, or the way between two devices.
+    GpuLink, "gpu_link", from "nvidia-smi nvlink, nvidia-smi topo -m, rocm-smi --showtopo" {
+        /// The device it starts at (`GPU0`).
+        from: String,
+        /// The device at its other end, where that is known (`GPU3`, `NIC0`).
+        to: Option<String>,
+        /// The link's number.
+        link: Option<i64>,
+        /// The way (`NV18`, `PIX`, `PXB`, `PHB`, `NODE`, `SYS`).
+        kind: Option<String>,
+        /// It is up.
+        active: Option<bool>,
+        /// Its speed in GB/s.
+        speed_gb_s: Option<f64>,
+        /// Errors counted on it.
+        errors: Option<i64>,
     }
 
     // ---- files and logs ------------------------------------------------------------------------
@@ -404,6 +484,10 @@ facts! {
         link_target: Option<String>,
         /// Its age at the time of the look, in seconds, when the host's clock was seen too.
         age_s: Option<f64>,
+        /// Its digest, in hex.
+        digest: Option<String>,
+        /// What it holds, in the words of `file` (`ASCII text, with CRLF line terminators`).
+        content: Option<String>,
     }
 
     /// A look at a folder.
@@ -645,6 +729,44 @@ facts! {
         outcome: String,
         /// The message or address.
         text: String,
+        /// Packets lost, in per cent.
+        loss_pct: Option<f64>,
+        /// The mean time there and back, in milliseconds.
+        rtt_ms: Option<f64>,
+    }
+
+    /// A network interface or a port of an InfiniBand adapter.
+    Interface, "interface", from "ip, ifconfig, ibstat, ibv_devinfo, ibdev2netdev, ethtool" {
+        /// Its name (`eth0`, `mlx5_0/1`).
+        name: String,
+        /// Its state as printed (`UP`, `DOWN`, `Active`, `PORT_DOWN`, `LinkUp`).
+        state: String,
+        /// It can carry traffic.
+        up: Tri,
+        /// `ethernet`, `infiniband`, `loopback` or what else is printed.
+        kind: Option<String>,
+        /// Its addresses, without the length of the prefix.
+        addresses: Vec<String>,
+        /// The largest packet, in bytes.
+        mtu: Option<i64>,
+        /// Its rate in Gb/s.
+        rate_gbit_s: Option<f64>,
+        /// Packets received with errors.
+        rx_errors: Option<i64>,
+        /// Packets received and dropped.
+        rx_dropped: Option<i64>,
+        /// Packets that could not be sent.
+        tx_errors: Option<i64>,
+    }
+
+    /// A route.
+    Route, "route", from "ip route, route -n, netstat -rn" {
+        /// Where it leads (`default`, `10.0.0.0/24`).
+        to: String,
+        /// The gateway.
+        via: Option<String>,
+        /// The interface.
+        interface: Option<String>,
     }
 
     // ---- the machine ---------------------------------------------------------------------------
@@ -670,7 +792,7 @@ facts! {
     }
 
     /// A file system's room.
-    Disk, "disk", from "df" {
+    Disk, "disk", from "df, mount, findmnt, lsblk, /proc/mounts" {
         /// Where it is mounted.
         mount: String,
         /// What is mounted.
@@ -685,6 +807,8 @@ facts! {
         inodes: bool,
         /// Mounted read-only (known from another look).
         read_only: Option<bool>,
+        /// The kind of file system (`ext4`, `nfs4`, `overlay`).
+        fs_type: Option<String>,
     }
 
     /// The size of a tree of files.
@@ -711,10 +835,208 @@ facts! {
         version: String,
     }
 
+    /// The kernel's word on hardware, memory, disks or a process.
+    KernelEvent, "kernel_event", from "dmesg, journalctl -k, /var/log/kern.log" {
+        /// `xid`, `sxid`, `nvrm` (what else the NVIDIA module says), `oom_kill`, `hung_task`,
+        /// `lockup`, `segfault`, `trap`, `io_error`, `fs_error`, `read_only`, `nfs`, `machine_check`,
+        /// `pcie_error`, `link_down`, `thermal`, `panic`.
+        kind: String,
+        /// The text, without its time.
+        text: String,
+        /// The number in it: of an Xid, of the signal.
+        code: Option<i64>,
+        /// The device: a PCI address, disk, interface or file system.
+        device: Option<String>,
+        /// The process it is about.
+        pid: Option<i64>,
+        /// That process's name.
+        process: Option<String>,
+        /// The memory it had resident when it was killed, in KiB.
+        rss_kib: Option<i64>,
+        /// It was killed for the limit of a group (container, service, job), not of the machine.
+        cgroup: Option<bool>,
+        /// The time it prints, in microseconds since 1970.
+        time_us: Option<i64>,
+        /// Seconds since the machine's start, when it prints those.
+        uptime_s: Option<f64>,
+    }
+
+    /// How much there is to do: the run queue's mean length.
+    Load, "load", from "uptime, w, top, /proc/loadavg" {
+        /// Over the last minute.
+        load_1m: f64,
+        /// Over the last five minutes.
+        load_5m: Option<f64>,
+        /// Over the last fifteen minutes.
+        load_15m: Option<f64>,
+        /// How long the machine is up, in seconds.
+        up_s: Option<f64>,
+    }
+
+    /// What the processors do.
+    Cpu, "cpu", from "top, vmstat, mpstat, iostat, sar" {
+        /// In programs, in per cent.
+        user_pct: Option<f64>,
+        /// In the kernel, in per cent.
+        system_pct: Option<f64>,
+        /// Doing nothing, in per cent.
+        idle_pct: Option<f64>,
+        /// Waiting for disks, in per cent.
+        iowait_pct: Option<f64>,
+        /// Taken by other guests of the host, in per cent.
+        steal_pct: Option<f64>,
+        /// Processes that run or wait for a processor.
+        runnable: Option<i64>,
+        /// Processes that wait for a disk.
+        blocked: Option<i64>,
+        /// Read from swap, in KiB a second.
+        swap_in_kib_s: Option<f64>,
+        /// Written to swap, in KiB a second.
+        swap_out_kib_s: Option<f64>,
+    }
+
+    /// What a disk does.
+    DiskIo, "disk_io", from "iostat, sar -d" {
+        /// The device.
+        device: String,
+        /// Read, in KiB a second.
+        read_kib_s: Option<f64>,
+        /// Written, in KiB a second.
+        write_kib_s: Option<f64>,
+        /// How long a request takes, in milliseconds (the slower of reads and writes).
+        await_ms: Option<f64>,
+        /// Busy, in per cent.
+        util_pct: Option<f64>,
+    }
+
+    /// The machine: its name, system and processors.
+    HostInfo, "host_info", from "hostname, uname, lscpu, nproc, hostnamectl, numactl -H" {
+        /// Its name, as it calls itself.
+        hostname: Option<String>,
+        /// The operating system.
+        os: Option<String>,
+        /// The kernel's release.
+        kernel: Option<String>,
+        /// The architecture.
+        arch: Option<String>,
+        /// Processors that may be used.
+        cpus: Option<i64>,
+        /// Their model.
+        cpu_model: Option<String>,
+        /// NUMA nodes.
+        numa_nodes: Option<i64>,
+        /// Its hypervisor or container (`kvm`, `docker`).
+        virtualization: Option<String>,
+        /// Its addresses.
+        addresses: Vec<String>,
+    }
+
+    /// When the machine was started.
+    Boot, "boot", from "uptime -s, who -b, last reboot" {
+        /// In microseconds since 1970, taken as UTC where no zone stands.
+        time_us: Option<i64>,
+        /// What was printed.
+        text: String,
+    }
+
+    /// How right the host's clock is.
+    TimeSync, "time_sync", from "timedatectl, chronyc tracking, ntpq -p, ntpstat" {
+        /// It follows a source of time.
+        synchronized: Tri,
+        /// How far it is off, in seconds; positive when it is ahead.
+        offset_s: Option<f64>,
+        /// The source it follows.
+        source: Option<String>,
+        /// Its time zone.
+        zone: Option<String>,
+    }
+
+    /// A setting of the kernel or of a tool.
+    Setting, "setting", from "sysctl, /proc/sys, git config, crontab -l" {
+        /// The tool.
+        tool: String,
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    }
+
+    /// Who runs the commands.
+    Identity, "identity", from "id, whoami, groups" {
+        /// The name.
+        user: Option<String>,
+        /// The number.
+        uid: Option<i64>,
+        /// The groups.
+        groups: Vec<String>,
+    }
+
+    /// A device on the PCI bus.
+    PciDevice, "pci_device", from "lspci" {
+        /// Its address.
+        address: String,
+        /// Its class (`3D controller`).
+        class: String,
+        /// Its name.
+        name: String,
+        /// It answers with nothing but ones (`rev ff`): it fell off the bus.
+        gone: bool,
+        /// The kernel's driver that holds it.
+        driver: Option<String>,
+        /// Its link is slower or narrower than it could be.
+        downgraded: Option<bool>,
+    }
+
+    /// A shared library that a program needs.
+    Library, "library", from "ldd" {
+        /// The program or library that needs it.
+        of: String,
+        /// Its name.
+        name: String,
+        /// It was found.
+        found: bool,
+        /// Where.
+        path: Option<String>,
+    }
+
+    /// A working tree under git.
+    Repository, "repository", from "git status, git log, git rev-parse" {
+        /// The branch.
+        branch: Option<String>,
+        /// The commit.
+        commit: Option<String>,
+        /// Its subject.
+        subject: Option<String>,
+        /// Files changed, staged or unknown to git.
+        changed: Option<i64>,
+        /// Commits that the remote does not have.
+        ahead: Option<i64>,
+        /// Commits that only the remote has.
+        behind: Option<i64>,
+    }
+
+    /// A result of a benchmark of communication or memory.
+    Bandwidth, "bandwidth", from "nccl-tests, rccl-tests, iperf3, ib_write_bw" {
+        /// The benchmark (`all_reduce_perf`).
+        tool: String,
+        /// Sizes measured.
+        rows: i64,
+        /// The largest size measured, in bytes.
+        size_bytes: Option<i64>,
+        /// The best bus bandwidth, in GB/s.
+        best_gb_s: Option<f64>,
+        /// The mean bus bandwidth, in GB/s.
+        mean_gb_s: Option<f64>,
+        /// Values that came out wrong.
+        wrong: Option<i64>,
+        /// Ranks that took part.
+        ranks: Option<i64>,
+    }
+
     // ---- managers ------------------------------------------------------------------------------
 
     /// A systemd unit or a supervised program.
-    Unit, "unit", from "systemctl, supervisorctl" {
+    Unit, "unit", from "systemctl, supervisorctl, pm2" {
         /// Its name.
         name: String,
         /// `active`, `inactive`, `failed`, `activating`, `RUNNING`, `BACKOFF`, `FATAL`.
@@ -747,6 +1069,16 @@ facts! {
         ports: Option<String>,
         /// How long it has been in that state, in seconds, as coarse as the tool says it.
         state_age_s: Option<f64>,
+        /// `healthy`, `unhealthy` or `starting`, when it has a health check.
+        health: Option<String>,
+        /// How often it was restarted.
+        restarts: Option<i64>,
+        /// What its engine says went wrong.
+        error: Option<String>,
+        /// The room of its /dev/shm, in MiB.
+        shm_mib: Option<f64>,
+        /// Its limit of memory, in MiB; unknown when it has none.
+        memory_limit_mib: Option<f64>,
     }
 
     /// A Kubernetes pod or one of its containers.
@@ -763,6 +1095,12 @@ facts! {
         last_reason: Option<String>,
         /// The last state's exit code.
         last_exit: Option<i64>,
+        /// Its namespace.
+        namespace: Option<String>,
+        /// The node it runs on.
+        node: Option<String>,
+        /// What is said of its state.
+        message: Option<String>,
     }
 
     /// A Kubernetes event.
@@ -775,6 +1113,89 @@ facts! {
         reason: String,
         /// The message.
         text: String,
+        /// How often it came.
+        count: Option<i64>,
+    }
+
+    /// An object of Kubernetes that is neither pod nor node: a deployment, job, service, claim.
+    KubeObject, "kube_object", from "kubectl get" {
+        /// Its kind (`deployment`, `statefulset`, `daemonset`, `replicaset`, `job`, `pvc`, `pv`,
+        /// `service`, `namespace`).
+        kind: String,
+        /// Its name.
+        name: String,
+        /// Its namespace.
+        namespace: Option<String>,
+        /// Its status as printed (`Bound`, `Pending`, `Lost`, `Complete`).
+        status: Option<String>,
+        /// How many of it are ready.
+        ready: Option<i64>,
+        /// How many there should be.
+        wanted: Option<i64>,
+    }
+
+    /// A node of a cluster.
+    Node, "node", from "kubectl get nodes, kubectl describe node, sinfo, scontrol show node" {
+        /// Its name (or list of names, as printed).
+        name: String,
+        /// `kubernetes` or `slurm`.
+        cluster: String,
+        /// Its state as printed (`Ready`, `NotReady,SchedulingDisabled`, `idle`, `drained*`).
+        state: String,
+        /// It takes work: `no` when it is down, drained, cordoned or not ready.
+        usable: Tri,
+        /// Why it is in that state.
+        reason: Option<String>,
+        /// Conditions that press it (`MemoryPressure`, `DiskPressure`).
+        pressure: Vec<String>,
+    }
+
+    /// A batch job.
+    Job, "job", from "squeue, sacct, scontrol show job" {
+        /// Its id as printed (`4711`, `4711_3`, `4711.batch`).
+        id: String,
+        /// Its name.
+        name: Option<String>,
+        /// Its owner.
+        user: Option<String>,
+        /// Its partition.
+        partition: Option<String>,
+        /// Its state in full (`RUNNING`, `PENDING`, `OUT_OF_MEMORY`, `TIMEOUT`, `NODE_FAIL`).
+        state: String,
+        /// Why it waits or ended (`Resources`, `QOSMaxJobsPerUserLimit`, `NonZeroExitCode`).
+        reason: Option<String>,
+        /// Its exit code.
+        exit_code: Option<i64>,
+        /// The signal that ended it.
+        signal: Option<i64>,
+        /// How long it has run, in seconds.
+        elapsed_s: Option<f64>,
+        /// How long it may run, in seconds; unknown when it may run for ever.
+        limit_s: Option<f64>,
+        /// Its nodes as printed.
+        nodes: Option<String>,
+        /// The file its output goes to.
+        stdout: Option<String>,
+        /// The most memory one of its tasks used, in MiB.
+        max_rss_mib: Option<f64>,
+    }
+
+    /// What a container, pod or node uses.
+    Usage, "usage", from "docker stats, kubectl top" {
+        /// `container`, `pod` or `node`.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// Processor use, in per cent of one core.
+        cpu_pct: Option<f64>,
+        /// Memory in use, in MiB.
+        memory_mib: Option<f64>,
+        /// Its limit of memory, in MiB.
+        memory_limit_mib: Option<f64>,
+        /// Memory in use, in per cent of what it may use.
+        memory_pct: Option<f64>,
+        /// Its processes.
+        pids: Option<i64>,
     }
 
     // ---- what follows over time (from the timeline) --------------------------------------------

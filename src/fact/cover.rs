@@ -104,6 +104,8 @@ impl Fact {
             (Self::Container(container), Subject::Container(name)) => {
                 (container.name == *name).into()
             }
+            (Self::Pod(pod), Subject::Container(name)) => (pod.name == *name).into(),
+            (Self::Usage(usage), Subject::Container(name)) => (usage.name == *name).into(),
             _ => Tri::No,
         }
     }
@@ -125,18 +127,16 @@ pub fn covered(fact: &str) -> Option<&'static str> {
             "a TCP port: the one asked for, or any when none was and nothing was cut away"
         }
         "unit" => "its own unit",
-        "container" => "its own container or pod",
+        "container" | "pod" | "usage" => "its own container or pod",
         _ => return None,
     })
 }
 
 /// Whether a look by this pattern would show a process with that text in its command line.
 fn pattern_meets(pattern: &str, text: &str) -> Tri {
-    match regex::Regex::new(pattern) {
-        Ok(regex) if regex.is_match(text) => Tri::Yes,
-        Ok(_) => Tri::No,
-        Err(_) => text.contains(pattern).into(),
-    }
+    super::pattern::found(pattern, text)
+        .unwrap_or_else(|| text.contains(pattern))
+        .into()
 }
 
 #[cfg(test)]

@@ -82,6 +82,11 @@ fn unit(field: &Field) -> &'static str {
     }
     let units = [
         ("_per_s", "1/s"),
+        ("_kib_s", "KiB/s"),
+        ("_gb_s", "GB/s"),
+        ("_gbit_s", "Gbit/s"),
+        ("_ms", "ms"),
+        ("_mhz", "MHz"),
         ("_mib", "MiB"),
         ("_kib", "KiB"),
         ("bytes", "bytes"),

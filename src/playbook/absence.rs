@@ -5,6 +5,7 @@ use super::eval::{Val, show};
 use super::index::{Index, Within};
 use crate::fact::Fact;
 use crate::fact::cover::{Subject, same_path};
+use crate::fact::pattern::found;
 use crate::shell::Tri;
 use crate::timeline::{Entry, Timeline};
 
@@ -81,11 +82,7 @@ fn shown(index: &Index<'_>, timeline: &Timeline, entry: &Entry, subject: &Subjec
             if look.count == 0 {
                 return Tri::No;
             }
-            let regex = regex::Regex::new(text).ok();
-            let hit = |args: &str| match &regex {
-                Some(regex) => regex.is_match(args) || args.contains(text),
-                None => args.contains(text),
-            };
+            let hit = |args: &str| found(text, args) == Some(true) || args.contains(text);
             let mut told = 0;
             for other in beside("process") {
                 if let Fact::Process(process) = other

@@ -115,6 +115,11 @@ impl Expr {
     }
 }
 
+/// Whether a part of an expression is true.
+pub(super) fn truth(node: &Node, env: Env<'_>) -> Tri {
+    eval(node, env).tri()
+}
+
 fn entry_of<'a>(var: &Var, env: Env<'a>) -> Option<(usize, &'a Entry)> {
     let index = match var {
         Var::It => env.it,

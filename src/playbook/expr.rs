@@ -217,7 +217,32 @@ pub(super) struct FieldRef {
 }
 
 impl Node {
-    fn walk(&self, each: &mut dyn FnMut(&Self)) {
+    /// The parts that must all be true, where it is `a && b && …`.
+    pub(super) fn conjuncts<'n>(&'n self, out: &mut Vec<&'n Self>) {
+        match self {
+            Self::And(a, b) => {
+                a.conjuncts(out);
+                b.conjuncts(out);
+            }
+            other => out.push(other),
+        }
+    }
+
+    /// It speaks of the fact being looked at and of nothing that is bound.
+    pub(super) fn is_alone(&self) -> bool {
+        let mut alone = true;
+        let it = |var: &Var| *var == Var::It;
+        self.walk(&mut |node| {
+            alone &= match node {
+                Self::Field(var, _) | Self::Pseudo(var, _) | Self::Bound(var) => it(var),
+                Self::SecondsBetween(a, b) | Self::FromAfter(a, b) => it(a) && it(b),
+                _ => true,
+            }
+        });
+        alone
+    }
+
+    pub(super) fn walk(&self, each: &mut dyn FnMut(&Self)) {
         each(self);
         match self {
             Self::List(items) | Self::First(items) => {

@@ -1,11 +1,13 @@
 //! From complete bindings to firings and wishes: scope, `unless`, `until`, observations, identity.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::eval::Env;
 use super::index::Index;
-use super::matcher::{Flow, Hit, Search, State, Window, follows, is_state};
+use super::matcher::{Flow, Hit, Search, State, Window};
+use super::memo::Memo;
 use super::words::words;
 use super::{
     Firing, Form, Guard, JoinKind, Matches, Playbook, ScopeKey, ScopeKind, Seen, Step, Wish,
@@ -25,6 +27,7 @@ pub(super) fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
             number,
             timeline,
             index: &index,
+            memo: Rc::default(),
         };
         let (firings, began) = matcher.firings();
         if began {
@@ -35,11 +38,29 @@ pub(super) fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
     matches
 }
 
-struct Matcher<'a, 't> {
-    playbook: &'a Playbook,
+/// A playbook in a timeline.
+pub(super) struct Matcher<'a> {
+    pub(super) playbook: &'a Playbook,
     number: usize,
-    timeline: &'t Timeline,
-    index: &'a Index<'t>,
+    pub(super) timeline: &'a Timeline,
+    pub(super) index: &'a Index<'a>,
+    memo: Rc<Memo<'a>>,
+}
+
+/// Does something with one playbook in a timeline.
+pub(super) fn with<R>(
+    playbook: &Playbook,
+    timeline: &Timeline,
+    work: impl FnOnce(&Matcher<'_>) -> R,
+) -> R {
+    let index = Index::new(timeline);
+    work(&Matcher {
+        playbook,
+        number: 0,
+        timeline,
+        index: &index,
+        memo: Rc::default(),
+    })
 }
 
 /// A complete binding that nothing blocks.
@@ -52,10 +73,22 @@ struct Match<'a> {
     end: Option<usize>,
 }
 
-impl<'a, 't> Matcher<'a, 't> {
+/// The first match of each finding, and the newest that repeats it.
+type Kept<'a> = Vec<(Match<'a>, Option<State<'a>>)>;
+
+impl<'a> Matcher<'a> {
     /// What fired, and whether anything was found to begin with.
     fn firings(&self) -> (Vec<Firing>, bool) {
-        let mut search = Search::new(self.timeline, self.index, Window::ALL);
+        let (found, began) = self.matches();
+        let firings = found.into_iter();
+        let firings = firings.map(|(one, latest)| self.firing(&one, latest.as_ref()));
+        (firings.collect(), began)
+    }
+
+    /// The first match of each finding and the newest that repeats it, and whether anything was
+    /// found to begin with.
+    fn matches(&self) -> (Kept<'a>, bool) {
+        let mut search = self.search_all();
         search.each_anchor = true;
         let mut found: Vec<Match<'a>> = Vec::new();
         let steps = &self.playbook.when.steps;
@@ -72,8 +105,7 @@ impl<'a, 't> Matcher<'a, 't> {
         );
         found.sort_by_key(|one| (one.anchor, one.newest));
         let mut open: BTreeMap<ScopeKey, usize> = BTreeMap::new();
-        // A finding is its first match; what repeats it is evidence, the newest kept.
-        let mut firings: Vec<(Match<'a>, Option<State<'a>>)> = Vec::new();
+        let mut firings: Kept<'a> = Vec::new();
         for one in found {
             if let Some(at) = open.get(&one.scope)
                 && let Some((first, latest)) = firings.get_mut(*at)
@@ -85,9 +117,42 @@ impl<'a, 't> Matcher<'a, 't> {
             open.insert(one.scope.clone(), firings.len());
             firings.push((one, None));
         }
-        let firings = firings.into_iter();
-        let firings = firings.map(|(one, latest)| self.firing(&one, latest.as_ref()));
-        (firings.collect(), search.began())
+        (firings, search.began())
+    }
+
+    /// The match behind a firing, and its end.
+    pub(super) fn state_of(&self, firing: &Firing) -> Option<(State<'a>, Option<usize>)> {
+        let (found, _) = self.matches();
+        let mut found = found.into_iter().map(|(one, _)| one);
+        found
+            .find(|one| one.anchor == firing.anchor && one.scope == firing.scope)
+            .map(|one| (one.state, one.end))
+    }
+
+    /// Nothing blocks a complete binding, and it is complete before its end.
+    pub(super) fn accepts(&self, state: &State<'a>) -> bool {
+        self.accept(state).is_some()
+    }
+
+    /// The newest look that says that a guard is not so, before the finding's end.
+    pub(super) fn denial(
+        &self,
+        guard: &'a Guard,
+        state: &State<'a>,
+        end: Option<usize>,
+    ) -> Option<usize> {
+        self.denied(guard, state, end)?.entries.last().copied()
+    }
+
+    /// The entry with which an `until` ends what was matched.
+    pub(super) fn ends(&self, guard: &'a Guard, state: &State<'a>) -> Option<usize> {
+        let after = guard.after.as_ref().and_then(|name| bound(state, name));
+        self.earliest(guard, state, after.or(state.anchor())?, None)
+    }
+
+    /// The entries for which a guard holds, whenever.
+    pub(super) fn holding(&self, guard: &'a Guard, state: &State<'a>) -> Option<Vec<usize>> {
+        self.holds(guard, state, None)
     }
 
     /// What a complete binding is about and when it ends; `None` when it is blocked.
@@ -141,13 +206,22 @@ impl<'a, 't> Matcher<'a, 't> {
         }
     }
 
-    fn search(&self, from: usize, to: Option<usize>) -> Search<'a, 't> {
+    fn search(&self, from: usize, to: Option<usize>) -> Search<'a> {
         let window = Window {
             from,
             to: to.unwrap_or(usize::MAX),
             default_join: self.default_join(),
         };
-        Search::new(self.timeline, self.index, window)
+        Search::new(self.timeline, self.index, Rc::clone(&self.memo), window)
+    }
+
+    pub(super) fn search_all(&self) -> Search<'a> {
+        Search::new(
+            self.timeline,
+            self.index,
+            Rc::clone(&self.memo),
+            Window::ALL,
+        )
     }
 
     /// The first entry after `from` for which a guard holds.
@@ -163,21 +237,22 @@ impl<'a, 't> Matcher<'a, 't> {
         state.previous = Some(from);
         let had = state.hits.len();
         let mut found: Option<usize> = None;
-        let _ = search.one(&guard.step, &mut state, &mut |state| {
-            let mine = state.hits.get(had..).unwrap_or_default();
-            let at = mine.iter().map(|hit| hit.entry).max();
-            // Entries of the anchor's own command may stand before it and are no end.
-            let later = at.filter(|at| *at > from);
-            found = match (found, later) {
-                (Some(had), Some(later)) => Some(had.min(later)),
-                (had, later) => had.or(later),
-            };
-            // Candidates come in order, but those of groups need not.
-            match guard.step.form {
-                Form::Fact(_) | Form::Absent(_) if found.is_some() => Flow::Break(()),
-                _ => Flow::Continue(()),
-            }
-        });
+        for step in alternatives(&guard.step) {
+            let _ = search.one(step, &mut state, &mut |state| {
+                let mine = state.hits.get(had..).unwrap_or_default();
+                let at = mine.iter().map(|hit| hit.entry).max();
+                // Entries of the anchor's own command may stand before it and are no end.
+                let Some(later) = at.filter(|at| *at > from) else {
+                    return Flow::Continue(());
+                };
+                found = Some(found.map_or(later, |had| had.min(later)));
+                // Candidates come in order, but those of groups need not.
+                match step.form {
+                    Form::Fact(_) | Form::Absent(_) => Flow::Break(()),
+                    _ => Flow::Continue(()),
+                }
+            });
+        }
         found
     }
 
@@ -191,7 +266,7 @@ impl<'a, 't> Matcher<'a, 't> {
         // The anchor's own command counts as a whole: its facts may stand before the anchor.
         let from = match (after, guard.anytime) {
             (Some(_), _) | (None, true) => 0,
-            (None, false) => self.command_start(anchor),
+            (None, false) => self.index.command_start(anchor),
         };
         // What the steps matched may block as well.
         let search = self.search(from, end.map(|end| end + 1)).observing();
@@ -205,17 +280,6 @@ impl<'a, 't> Matcher<'a, 't> {
             Flow::Break(())
         });
         found
-    }
-
-    /// The first entry of an entry's command.
-    fn command_start(&self, at: usize) -> usize {
-        let entries = self.timeline.entries.get(..at).unwrap_or_default();
-        let command = self.timeline.entries.get(at).map(|entry| entry.command);
-        let same = entries
-            .iter()
-            .rev()
-            .take_while(|entry| Some(entry.command) == command);
-        at - same.count()
     }
 
     fn firing(&self, one: &Match<'a>, latest: Option<&State<'a>>) -> Firing {
@@ -252,7 +316,11 @@ impl<'a, 't> Matcher<'a, 't> {
         out
     }
 
-    fn evidence(&self, hits: &[Hit<'_>], bound: &[(Arc<str>, usize)]) -> Vec<(usize, String)> {
+    pub(super) fn evidence(
+        &self,
+        hits: &[Hit<'_>],
+        bound: &[(Arc<str>, usize)],
+    ) -> Vec<(usize, String)> {
         let bound = bound.to_vec();
         let mut seen = BTreeSet::new();
         hits.iter()
@@ -319,50 +387,54 @@ impl<'a, 't> Matcher<'a, 't> {
 
     /// The newest entries for which a guard holds.
     fn newest(&self, guard: &'a Guard, state: &State<'a>, end: Option<usize>) -> Option<Found> {
-        let (search, mut state) = self.observed(guard, state, end)?;
+        let (mut search, mut state) = self.observed(guard, state, end)?;
         let had = state.hits.len();
         let mut found: Option<Found> = None;
-        let mut patience = 10_000;
-        let _ = search.one(&guard.step, &mut state, &mut |state| {
-            let mine = state.hits.get(had..).unwrap_or_default();
-            let mut entries: Vec<usize> = mine.iter().map(|hit| hit.entry).collect();
-            entries.sort_unstable();
-            let later = found
-                .as_ref()
-                .is_none_or(|found| found.entries.last() < entries.last());
-            if later {
-                found = Some(Found {
-                    entries,
-                    bound: state.bound.clone(),
-                });
-            }
-            patience -= 1;
-            if patience == 0 {
-                Flow::Break(())
-            } else {
-                Flow::Continue(())
-            }
-        });
+        for step in alternatives(&guard.step) {
+            // Single facts come newest first.
+            let single = matches!(step.form, Form::Fact(_));
+            search.newest_first = single;
+            let mut patience = 10_000;
+            let _ = search.one(step, &mut state, &mut |state| {
+                let mine = state.hits.get(had..).unwrap_or_default();
+                let mut entries: Vec<usize> = mine.iter().map(|hit| hit.entry).collect();
+                entries.sort_unstable();
+                let later = found
+                    .as_ref()
+                    .is_none_or(|found| found.entries.last() < entries.last());
+                if later {
+                    found = Some(Found {
+                        entries,
+                        bound: state.bound.clone(),
+                    });
+                }
+                patience -= 1;
+                if patience == 0 || single {
+                    Flow::Break(())
+                } else {
+                    Flow::Continue(())
+                }
+            });
+        }
         found
     }
 
     /// The newest look that says that a condition is not so.
     fn denied(&self, guard: &'a Guard, state: &State<'a>, end: Option<usize>) -> Option<Found> {
         let (search, state) = self.observed(guard, state, end)?;
-        let entries = search.denials(&guard.step, &state);
-        let bound = state.bound.clone();
-        entries.last().map(|last| Found {
-            entries: vec![*last],
-            bound,
+        let denied = search.denied(&guard.step, &state)?;
+        Some(Found {
+            entries: vec![denied],
+            bound: state.bound,
         })
     }
 
     fn observed(
         &self,
-        guard: &Guard,
+        guard: &'a Guard,
         state: &State<'a>,
         end: Option<usize>,
-    ) -> Option<(Search<'a, 't>, State<'a>)> {
+    ) -> Option<(Search<'a>, State<'a>)> {
         let anchor = state.anchor()?;
         let after = guard.after.as_ref().and_then(|name| bound(state, name));
         if guard.after.is_some() && after.is_none() {
@@ -371,7 +443,7 @@ impl<'a, 't> Matcher<'a, 't> {
         let from = if guard.anytime || after.is_some() {
             0
         } else {
-            self.command_start(anchor)
+            self.index.command_start(anchor)
         };
         let search = self.search(from, end.map(|end| end + 1));
         let mut state = state.clone();
@@ -384,7 +456,7 @@ impl<'a, 't> Matcher<'a, 't> {
         if self.playbook.probes.is_empty() {
             return Vec::new();
         }
-        let mut search = Search::new(self.timeline, self.index, Window::ALL);
+        let mut search = self.search_all();
         search.each_anchor = true;
         search.hopeful = true;
         let fired: BTreeSet<&ScopeKey> = firings.iter().map(|firing| &firing.scope).collect();
@@ -448,43 +520,15 @@ struct Found {
     bound: Vec<(Arc<str>, usize)>,
 }
 
+/// The ways to meet a guard's step, each of which can be searched by itself.
+fn alternatives(step: &Step) -> &[Step] {
+    match &step.form {
+        Form::Any(steps) => steps,
+        _ => std::slice::from_ref(step),
+    }
+}
+
 fn bound(state: &State<'_>, name: &str) -> Option<usize> {
     let found = state.bound.iter().rev().find(|(known, _)| &**known == name);
     found.map(|(_, at)| *at)
-}
-
-impl<'a> Search<'_, 'a> {
-    /// Entries that were looked at for a step and say that it is not so.
-    fn denials(&self, step: &Step, state: &State<'_>) -> Vec<usize> {
-        match &step.form {
-            Form::Fact(bind) if is_state(bind.fact.name) => self
-                .deniers(bind, state)
-                .into_iter()
-                .filter(|at| {
-                    let previous = state.previous;
-                    previous.is_none_or(|previous| follows(self.timeline, previous, *at))
-                })
-                .collect(),
-            Form::Absent(wanted) => self.shown(wanted, state),
-            Form::Any(steps) => {
-                // One of several is denied when each of them is.
-                let each: Vec<_> = steps.iter().map(|step| self.denials(step, state)).collect();
-                if each.iter().any(Vec::is_empty) {
-                    return Vec::new();
-                }
-                let mut all: Vec<usize> = each.into_iter().flatten().collect();
-                all.sort_unstable();
-                all
-            }
-            Form::All(steps) => {
-                let mut all: Vec<usize> = steps
-                    .iter()
-                    .flat_map(|step| self.denials(step, state))
-                    .collect();
-                all.sort_unstable();
-                all
-            }
-            _ => Vec::new(),
-        }
-    }
 }

@@ -72,8 +72,11 @@ pub(super) fn identity(entry: &Entry) -> String {
 pub(super) fn launch_of(timeline: &Timeline, at: usize) -> Option<usize> {
     let entry = timeline.entries.get(at)?;
     entry.launch.or_else(|| {
-        let mut launches = timeline.launches.iter();
-        launches.position(|launch| launch.entry == at)
+        // Launches are in the order of their entries.
+        let launches = &timeline.launches;
+        launches
+            .binary_search_by_key(&at, |launch| launch.entry)
+            .ok()
     })
 }
 
@@ -93,6 +96,30 @@ fn paths(fact: &Fact) -> Vec<&str> {
     path.filter(|path| !path.is_empty()).into_iter().collect()
 }
 
+/// The last part of a path: paths that may be the same share it.
+pub(super) fn file_name(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Names of the files that an entry speaks of.
+pub(super) fn file_names(fact: &Fact) -> Vec<&str> {
+    paths(fact).into_iter().map(file_name).collect()
+}
+
+/// The one file name, or the one process, by which entries of the same identity can be found;
+/// `None` where there are several.
+pub(super) fn file_of(timeline: &Timeline, kind: JoinKind, at: usize) -> Option<&str> {
+    match kind {
+        JoinKind::Log => launched(timeline, at)?.log.as_deref().map(file_name),
+        JoinKind::Script => launched(timeline, at)?.script.as_deref().map(file_name),
+        _ => match file_names(&timeline.entries.get(at)?.fact)[..] {
+            [name] => Some(name),
+            _ => None,
+        },
+    }
+}
+
 fn numbers(fact: &Fact, fields: &[&str]) -> Vec<i64> {
     let mut out = Vec::new();
     for field in fields {
@@ -105,7 +132,7 @@ fn numbers(fact: &Fact, fields: &[&str]) -> Vec<i64> {
     out
 }
 
-fn pids(fact: &Fact) -> Vec<i64> {
+pub(super) fn pids(fact: &Fact) -> Vec<i64> {
     numbers(fact, &["pid", "main_pid", "pids", "asked_pids"])
 }
 

@@ -22,6 +22,11 @@ pub const KINDS: &[KindRow] = &[
     ),
     ("process.orphaned", "children outlived their parent"),
     (
+        "process.timed_out",
+        "it did not end within the time it was given",
+    ),
+    ("build.failed", "a build or an installation failed"),
+    (
         "launch.never_started",
         "the launch did nothing: script missing, empty, not executable, swallowed, never sent",
     ),
@@ -160,4 +165,20 @@ pub const KINDS: &[KindRow] = &[
 /// The kind of that name is known, or is one of one's own.
 pub(super) fn is_known(kind: &str) -> bool {
     kind.starts_with(OWN) || KINDS.iter().any(|(known, _)| *known == kind)
+}
+
+/// The kinds as a page of the manual (`docs/kinds.md`).
+pub fn manual() -> String {
+    let mut out = String::from(
+        "# Kinds of finding\n\n\
+         A playbook's `kind` is the deepest cause known. A finding of a `.healthy` or `.benign` kind says\n\
+         that something alarming is fine. A kind of your own begins with `own.` (`own.ring_buffer`); any\n\
+         other is one of these: `rec playbook lint` says so.\n\n\
+         This page is written from the program's own table.\n\n\
+         | kind | means |\n|---|---|\n",
+    );
+    for (kind, means) in KINDS {
+        out.push_str(&format!("| `{kind}` | {means} |\n"));
+    }
+    out
 }

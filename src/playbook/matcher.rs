@@ -5,13 +5,16 @@
 //! and is noted: that is how looks are proposed. What is done with a complete binding (scope,
 //! `unless`, `until`, observations) is `findings.rs`'s.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::absence::{absent, looks, subject};
+use super::absence::{looks, subject};
 use super::eval::{Env, instant, show};
-use super::identity::{has, identity, is, joined, launch_of};
+use super::identity::{file_name, file_of, has, is, joined, launch_of, pids};
 use super::index::{Index, Within};
+use super::memo::{Memo, Of};
 use super::series::runs;
 use super::{Absent, Bind, Form, Join, JoinKind, JoinTo, Series, Step, Template};
 use crate::fact::cover::Subject;
@@ -31,6 +34,8 @@ const MOST_UNKNOWN: usize = 2;
 pub(super) struct Hit<'p> {
     pub(super) entry: usize,
     pub(super) says: Option<&'p Template>,
+    /// The step that it met.
+    pub(super) step: &'p Step,
 }
 
 /// How far a search has come.
@@ -87,14 +92,17 @@ pub(super) type Flow = ControlFlow<()>;
 type Next<'k, 'p> = &'k mut dyn FnMut(&mut State<'p>) -> Flow;
 
 /// A search for the bindings of some steps.
-pub(super) struct Search<'a, 't> {
-    pub(super) timeline: &'t Timeline,
-    pub(super) index: &'a Index<'t>,
+pub(super) struct Search<'a> {
+    pub(super) timeline: &'a Timeline,
+    index: &'a Index<'a>,
     pub(super) window: Window,
     /// What is unknown matches too.
     pub(super) hopeful: bool,
     /// A complete binding ends the search for its first entry, not the whole search.
     pub(super) each_anchor: bool,
+    /// The newest entry that fits a step is tried first.
+    pub(super) newest_first: bool,
+    memo: Rc<Memo<'a>>,
     /// Entries matched before may match again: what is observed may be what fired.
     observing: bool,
     left: std::cell::Cell<usize>,
@@ -102,12 +110,19 @@ pub(super) struct Search<'a, 't> {
     began: std::cell::Cell<bool>,
 }
 
-impl<'a, 't> Search<'a, 't> {
-    pub(super) fn new(timeline: &'t Timeline, index: &'a Index<'t>, window: Window) -> Self {
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        timeline: &'a Timeline,
+        index: &'a Index<'a>,
+        memo: Rc<Memo<'a>>,
+        window: Window,
+    ) -> Self {
         Self {
             timeline,
             index,
+            memo,
             window,
+            newest_first: false,
             hopeful: false,
             each_anchor: false,
             observing: false,
@@ -127,82 +142,84 @@ impl<'a, 't> Search<'a, 't> {
         self
     }
 
-    /// Entries that fit a step by type and joins, whatever its condition says of them.
-    pub(super) fn fitting(&self, bind: &Bind, state: &State<'_>) -> Vec<usize> {
-        let candidates = self.candidates(bind, state).iter().copied();
-        candidates
-            .filter(|at| self.joins(&bind.on, *at, state))
-            .collect()
+    /// The newest entry that was looked at for a step and says that it is not so.
+    pub(super) fn denied(&self, step: &'a Step, state: &State<'a>) -> Option<usize> {
+        match &step.form {
+            Form::Fact(bind) if is_state(bind.fact.name) => self.denied_by(bind, state),
+            Form::Absent(wanted) => self.shown(wanted, state),
+            Form::Any(steps) => {
+                // One of several is denied when each of them is.
+                let each: Option<Vec<usize>> =
+                    steps.iter().map(|step| self.denied(step, state)).collect();
+                each?.into_iter().max()
+            }
+            Form::All(steps) => steps
+                .iter()
+                .filter_map(|step| self.denied(step, state))
+                .max(),
+            _ => None,
+        }
     }
 
-    /// Looks at the same thing that say that it is not so.
+    /// The newest look at the same thing that says that it is not so.
     ///
     /// A look denies only what it is about: where the step names no more than a place (a host, a
     /// session), looks of another identity than those for which it was so say nothing of it. A field
     /// whose look could not tell denies nothing either.
-    pub(super) fn deniers(&self, bind: &Bind, state: &State<'_>) -> Vec<usize> {
-        let fitting = self.fitting(bind, state);
-        let narrow = bind
-            .on
-            .iter()
-            .any(|join| !matches!(join.kind, JoinKind::Host | JoinKind::Session))
-            || (bind.on.is_empty()
-                && self
-                    .window
-                    .default_join
-                    .is_some_and(|kind| !matches!(kind, JoinKind::Host | JoinKind::Session)));
-        let alike: Vec<String> = if narrow {
-            Vec::new()
-        } else {
-            let so = fitting
-                .iter()
-                .filter(|at| self.filter(bind, **at, state) == Tri::Yes);
-            so.filter_map(|at| self.timeline.entries.get(*at).map(identity))
+    fn denied_by(&self, bind: &'a Bind, state: &State<'a>) -> Option<usize> {
+        let filter = bind.filter.as_ref()?;
+        let list = self.list(bind, state);
+        let place = |kind: JoinKind| matches!(kind, JoinKind::Host | JoinKind::Session);
+        let default = self.window.default_join.filter(|_| bind.on.is_empty());
+        let mut kinds = bind.on.iter().map(|join| join.kind).chain(default);
+        let narrow = kinds.any(|kind| !place(kind));
+        let bounds = (self.window.from, self.window.to);
+        let alike: Option<HashSet<usize>> = (!narrow).then(|| {
+            let mut walk = self.memo.walk(self.timeline, bind, list, Of::True, bounds);
+            std::iter::from_fn(|| walk.forward())
+                .filter(|at| {
+                    self.joins(&bind.on, *at, state) && self.filter(bind, *at, state) == Tri::Yes
+                })
+                .map(|at| self.index.identity(at))
                 .collect()
-        };
-        fitting
-            .into_iter()
-            .filter(|at| {
-                narrow
-                    || self
-                        .timeline
-                        .entries
-                        .get(*at)
-                        .is_some_and(|entry| alike.contains(&identity(entry)))
-            })
-            .filter(|at| match &bind.filter {
-                None => false,
-                Some(filter) => {
-                    let env = Env {
-                        strict: true,
-                        ..self.env(Some(*at), state)
-                    };
-                    filter.truth(env) == Tri::No
-                }
-            })
-            .collect()
+        });
+        if alike.as_ref().is_some_and(HashSet::is_empty) {
+            return None;
+        }
+        let mut walk = self
+            .memo
+            .walk(self.timeline, bind, list, Of::Denied, bounds);
+        std::iter::from_fn(|| walk.backward()).find(|at| {
+            let previous = state.previous;
+            let env = Env {
+                strict: true,
+                ..self.env(Some(*at), state)
+            };
+            previous.is_none_or(|previous| follows(self.timeline, previous, *at))
+                && self.joins(&bind.on, *at, state)
+                && (self.memo.is_alone(bind) || filter.truth(env) == Tri::No)
+                && alike
+                    .as_ref()
+                    .is_none_or(|alike| alike.contains(&self.index.identity(*at)))
+        })
     }
 
-    /// Looks that showed what is wanted to be absent.
-    pub(super) fn shown(&self, wanted: &Absent, state: &State<'_>) -> Vec<usize> {
-        self.looks_for(wanted, state)
-            .into_iter()
-            .flat_map(|(subject, looks)| {
-                looks.into_iter().filter(move |at| {
-                    let previous = state.previous;
-                    previous.is_none_or(|previous| follows(self.timeline, previous, *at))
-                        && absent(self.index, self.timeline, *at, &subject) == Tri::No
-                })
-            })
-            .collect()
+    /// The newest look that showed what is wanted to be absent.
+    fn shown(&self, wanted: &Absent, state: &State<'_>) -> Option<usize> {
+        let (subject, number, looks) = self.looks_for(wanted, state)?;
+        looks.into_iter().rev().find(|at| {
+            let previous = state.previous;
+            previous.is_none_or(|previous| follows(self.timeline, previous, *at))
+                && self.index.absent(*at, &subject, number) == Tri::No
+        })
     }
 
     /// Binds steps in their order.
-    pub(super) fn sequence<'p>(
+    pub(super) fn sequence(
         &self,
-        steps: &'p [Step],
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        steps: &'a [Step],
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
         let Some((step, rest)) = steps.split_first() else {
             return next(state);
@@ -211,12 +228,7 @@ impl<'a, 't> Search<'a, 't> {
     }
 
     /// Binds one step.
-    pub(super) fn one<'p>(
-        &self,
-        step: &'p Step,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
-    ) -> Flow {
+    pub(super) fn one(&self, step: &'a Step, state: &mut State<'a>, next: Next<'_, 'a>) -> Flow {
         match &step.form {
             Form::Fact(bind) => self.fact(step, bind, state, next),
             Form::Absent(absent) => self.absent(step, absent, state, next),
@@ -235,12 +247,12 @@ impl<'a, 't> Search<'a, 't> {
     }
 
     /// Binds steps in any order of what happened: each comes after what was before them all.
-    fn all<'p>(
+    fn all(
         &self,
-        steps: &'p [Step],
+        steps: &'a [Step],
         base: Option<usize>,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
         let Some((step, rest)) = steps.split_first() else {
             return next(state);
@@ -258,30 +270,41 @@ impl<'a, 't> Search<'a, 't> {
         flow
     }
 
-    fn fact<'p>(
+    fn fact(
         &self,
-        step: &'p Step,
-        bind: &'p Bind,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        step: &'a Step,
+        bind: &'a Bind,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
-        let candidates = self.candidates(bind, state);
         // What is unknown is judged by the newest look, what is true by the first.
-        let backwards = self.hopeful && !state.hits.is_empty();
-        let order: Box<dyn Iterator<Item = &usize>> = if backwards {
-            Box::new(candidates.iter().rev())
-        } else {
-            Box::new(candidates.iter())
+        let hopeful = self.hopeful && !state.hits.is_empty();
+        let backwards = hopeful || self.newest_first;
+        let of = match (hopeful, is_state(bind.fact.name)) {
+            (true, true) => Of::All,
+            (true, false) => Of::Possible,
+            _ => Of::True,
         };
-        for at in order {
-            let at = *at;
+        let list = self.list(bind, state);
+        let mut walk = self
+            .memo
+            .walk(self.timeline, bind, list, of, self.bounds(state));
+        while let Some(at) = if backwards {
+            walk.backward()
+        } else {
+            walk.forward()
+        } {
             if !self.may_follow(step, at, state) || !self.joins(&bind.on, at, state) {
                 continue;
             }
-            let told = self.filter(bind, at, state);
+            let told = if of == Of::True && self.memo.is_alone(bind) {
+                Tri::Yes
+            } else {
+                self.filter(bind, at, state)
+            };
             match told {
                 Tri::Yes => self.with(step, bind.name.as_ref(), at, state, next)?,
-                Tri::No if backwards && is_state(bind.fact.name) => break,
+                Tri::No if of == Of::All => break,
                 Tri::No => {}
                 Tri::Unknown => {
                     // A hopeful match still begins with something known.
@@ -302,24 +325,24 @@ impl<'a, 't> Search<'a, 't> {
     }
 
     /// Goes on with an entry bound; takes it back afterwards.
-    fn with<'p>(
+    fn with(
         &self,
-        step: &'p Step,
+        step: &'a Step,
         name: Option<&Arc<str>>,
         at: usize,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
         self.with_names(step, &[(name, at)], at, state, next)
     }
 
-    fn with_names<'p>(
+    fn with_names(
         &self,
-        step: &'p Step,
+        step: &'a Step,
         names: &[(Option<&Arc<str>>, usize)],
         at: usize,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
         let (bound, hits, previous) = (state.bound.len(), state.hits.len(), state.previous);
         for (name, at) in names {
@@ -331,12 +354,14 @@ impl<'a, 't> Search<'a, 't> {
                 state.hits.push(Hit {
                     entry: *at,
                     says: None,
+                    step,
                 });
             }
         }
         state.hits.push(Hit {
             entry: at,
             says: step.says.as_ref(),
+            step,
         });
         if !state.bound.iter().any(|(name, _)| &**name == "launch")
             && let Some(launch) = launch_of(self.timeline, at)
@@ -361,10 +386,10 @@ impl<'a, 't> Search<'a, 't> {
     }
 
     /// Entries of the right type that may match, in order: the shortest list that holds them all.
-    fn candidates(&self, bind: &Bind, state: &State<'_>) -> &'a [usize] {
+    fn list(&self, bind: &Bind, state: &State<'_>) -> &'a [usize] {
         let default = self.window.default_join.filter(|_| bind.on.is_empty());
         let joins = bind.on.iter().filter(|join| join.to.is_none());
-        let all = joins
+        joins
             .map(|join| join.kind)
             .chain(default)
             .map(|kind| {
@@ -372,14 +397,17 @@ impl<'a, 't> Search<'a, 't> {
                     .entries(bind.fact, self.within(kind, bind, state))
             })
             .min_by_key(|list| list.len())
-            .unwrap_or_else(|| self.index.entries(bind.fact, Within::Session));
-        let from = all.partition_point(|at| *at < self.window.from);
-        let to = all.partition_point(|at| *at < self.window.to);
-        all.get(from..to).unwrap_or_default()
+            .unwrap_or_else(|| self.index.entries(bind.fact, Within::Session))
+    }
+
+    /// Between which entries the next one lies: not before the command of the one it comes after.
+    fn bounds(&self, state: &State<'_>) -> (usize, usize) {
+        let previous = state.previous.map_or(0, |at| self.index.command_start(at));
+        (self.window.from.max(previous), self.window.to)
     }
 
     /// Where the entries lie that share an identity with the latest entry matched that has one.
-    fn within(&self, kind: JoinKind, bind: &Bind, state: &State<'_>) -> Within<'t> {
+    fn within(&self, kind: JoinKind, bind: &Bind, state: &State<'_>) -> Within<'a> {
         let mut before = state.hits.iter().rev().map(|hit| hit.entry);
         let Some((at, entry)) = before
             .find(|at| has(self.timeline, kind, *at))
@@ -395,12 +423,22 @@ impl<'a, 't> Search<'a, 't> {
             JoinKind::Launch if bind.fact.name != "launch" => {
                 launch_of(self.timeline, at).map_or(Within::Host(&entry.host), Within::Launch)
             }
+            JoinKind::Path | JoinKind::Log | JoinKind::Script => {
+                match file_of(self.timeline, kind, at) {
+                    Some(name) => Within::File(&entry.host, name),
+                    None => Within::Host(&entry.host),
+                }
+            }
+            JoinKind::Pid => match pids(&entry.fact)[..] {
+                [pid] => Within::Pid(&entry.host, pid),
+                _ => Within::Host(&entry.host),
+            },
             _ => Within::Host(&entry.host),
         }
     }
 
     /// Order, time and patience: whether an entry may be the next one.
-    fn may_follow(&self, step: &Step, at: usize, state: &State<'_>) -> bool {
+    pub(super) fn may_follow(&self, step: &Step, at: usize, state: &State<'_>) -> bool {
         let left = self.left.get();
         if left == 0 {
             return false;
@@ -428,7 +466,7 @@ impl<'a, 't> Search<'a, 't> {
             && step.after_s.is_none_or(|least| seconds >= least)
     }
 
-    fn joins(&self, joins: &[Join], at: usize, state: &State<'_>) -> bool {
+    pub(super) fn joins(&self, joins: &[Join], at: usize, state: &State<'_>) -> bool {
         if joins.is_empty() {
             return match self.window.default_join {
                 Some(kind) => self.join(kind, None, at, state),
@@ -459,7 +497,7 @@ impl<'a, 't> Search<'a, 't> {
         }
     }
 
-    fn env<'e>(&'e self, it: Option<usize>, state: &'e State<'_>) -> Env<'e> {
+    pub(super) fn env<'e>(&'e self, it: Option<usize>, state: &'e State<'_>) -> Env<'e> {
         Env {
             timeline: self.timeline,
             it,
@@ -468,39 +506,52 @@ impl<'a, 't> Search<'a, 't> {
         }
     }
 
-    fn filter(&self, bind: &Bind, at: usize, state: &State<'_>) -> Tri {
+    pub(super) fn filter(&self, bind: &Bind, at: usize, state: &State<'_>) -> Tri {
         match &bind.filter {
             None => Tri::Yes,
             Some(filter) => filter.truth(self.env(Some(at), state)),
         }
     }
 
-    /// The subject of an absence, and the looks at its place that might show it, in order.
-    fn looks_for(&self, wanted: &Absent, state: &State<'_>) -> Option<(Subject, Vec<usize>)> {
+    /// The subject of an absence with its number, and the looks at its place that might show it, in
+    /// order.
+    pub(super) fn looks_for(
+        &self,
+        wanted: &Absent,
+        state: &State<'_>,
+    ) -> Option<(Subject, usize, Vec<usize>)> {
         let subject = subject(wanted.subject, &wanted.value.value(self.env(None, state)))?;
         let place = self.timeline.entries.get(state.hits.last()?.entry)?;
-        let mut candidates: Vec<usize> = looks(wanted.subject)
-            .iter()
-            .flat_map(|look| self.index.named(look, Within::Host(&place.host)))
-            .copied()
-            .filter(|at| (self.window.from..self.window.to).contains(at))
-            .filter(|at| {
-                let entry = self.timeline.entries.get(*at);
+        let (from, to) = self.bounds(state);
+        let mut candidates: Vec<usize> = Vec::new();
+        for look in looks(wanted.subject) {
+            let within = match &subject {
+                // A look at another file says nothing of this one.
+                Subject::Path(path) if *look == "file" => {
+                    Within::File(&place.host, file_name(path))
+                }
+                _ => Within::Host(&place.host),
+            };
+            let list = self.index.named(look, within);
+            let first = list.partition_point(|at| *at < from);
+            let here = list.iter().skip(first).take_while(|at| **at < to);
+            candidates.extend(here.filter(|at| {
+                let entry = self.timeline.entries.get(**at);
                 entry.is_some_and(|entry| entry.container == place.container)
-            })
-            .collect();
+            }));
+        }
         candidates.sort_unstable();
-        Some((subject, candidates))
+        Some((subject.clone(), self.index.subject(&subject), candidates))
     }
 
-    fn absent<'p>(
+    fn absent(
         &self,
-        step: &'p Step,
-        wanted: &'p Absent,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        step: &'a Step,
+        wanted: &'a Absent,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
-        let Some((subject, candidates)) = self.looks_for(wanted, state) else {
+        let Some((subject, number, candidates)) = self.looks_for(wanted, state) else {
             return Flow::Continue(());
         };
         let mut told = false;
@@ -508,7 +559,7 @@ impl<'a, 't> Search<'a, 't> {
             if !self.may_follow(step, *at, state) {
                 continue;
             }
-            match absent(self.index, self.timeline, *at, &subject) {
+            match self.index.absent(*at, &subject, number) {
                 Tri::Yes => {
                     told = true;
                     self.with(step, wanted.name.as_ref(), *at, state, next)?;
@@ -527,26 +578,27 @@ impl<'a, 't> Search<'a, 't> {
         Flow::Continue(())
     }
 
-    fn series<'p>(
+    fn series(
         &self,
-        step: &'p Step,
-        series: &'p Series,
-        state: &mut State<'p>,
-        next: Next<'_, 'p>,
+        step: &'a Step,
+        series: &'a Series,
+        state: &mut State<'a>,
+        next: Next<'_, 'a>,
     ) -> Flow {
-        let looks: Vec<usize> = self
-            .candidates(&series.bind, state)
-            .iter()
-            .copied()
+        let bind = &series.bind;
+        let list = self.list(bind, state);
+        let bounds = self.bounds(state);
+        let mut walk = self.memo.walk(self.timeline, bind, list, Of::True, bounds);
+        let looks: Vec<usize> = std::iter::from_fn(|| walk.forward())
             .filter(|at| {
                 state
                     .previous
                     .is_none_or(|previous| follows(self.timeline, previous, *at))
-                    && self.joins(&series.bind.on, *at, state)
-                    && self.filter(&series.bind, *at, state) == Tri::Yes
+                    && self.joins(&bind.on, *at, state)
+                    && (self.memo.is_alone(bind) || self.filter(bind, *at, state) == Tri::Yes)
             })
             .collect();
-        for run in runs(series, self.timeline, &looks) {
+        for run in runs(series, self.timeline, self.index, &looks) {
             let late = |previous| self.in_time(step, previous, run.last);
             if !state.previous.is_none_or(late) {
                 continue;
@@ -611,7 +663,7 @@ pub(super) fn is_state(fact: &str) -> bool {
     ) && fact_type(fact).is_some()
 }
 
-fn words_of(subject: &Subject) -> String {
+pub(super) fn words_of(subject: &Subject) -> String {
     match subject {
         Subject::Pid(pid) => format!("process {pid}"),
         Subject::CommandLine(text) => format!("a process for `{text}`"),

@@ -2,7 +2,7 @@
 
 use super::identity::{launch_of, of};
 use super::{ScopeKey, ScopeKind};
-use crate::timeline::{Entry, Timeline};
+use crate::timeline::{Entry, LaunchRecord, Timeline};
 
 impl ScopeKey {
     /// The scope of entries bound in this order: the first that has such an identity gives it. A
@@ -73,10 +73,9 @@ impl ScopeKey {
             && let Some(launch) = timeline.launches.get(at)
         {
             // Several launches of one command are told apart by their order in it.
-            let earlier = timeline.launches.iter().take(at);
-            let order = earlier
-                .filter(|other| other.command == launch.command)
-                .count();
+            let earlier = timeline.launches.get(..at).unwrap_or_default().iter();
+            let own = |other: &&LaunchRecord| other.command == launch.command;
+            let order = earlier.rev().take_while(own).count();
             return format!("launch={}#{order}", id(launch.command));
         }
         if let Some(command) = self.command {

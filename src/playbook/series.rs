@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::eval::{Val, instant, show};
-use super::identity::identity;
+use super::index::Index;
 use super::{Series, Trend};
 use crate::timeline::Timeline;
 
@@ -16,11 +16,16 @@ pub(super) struct Run {
 
 /// All runs among some looks (entries in order, all of the series' type and condition), by their
 /// newest look.
-pub(super) fn runs(series: &Series, timeline: &Timeline, looks: &[usize]) -> Vec<Run> {
+pub(super) fn runs(
+    series: &Series,
+    timeline: &Timeline,
+    index: &Index<'_>,
+    looks: &[usize],
+) -> Vec<Run> {
     if let Some(field) = series.distinct {
         return distinct(series, timeline, looks, field);
     }
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for at in looks {
         let Some(entry) = timeline.entries.get(*at) else {
             continue;
@@ -33,7 +38,7 @@ pub(super) fn runs(series: &Series, timeline: &Timeline, looks: &[usize]) -> Vec
         {
             continue; // this look could not tell
         }
-        let group = groups.entry(identity(entry)).or_default();
+        let group = groups.entry(index.identity(*at)).or_default();
         // Several facts of one look are one look: its last word counts.
         let same_look = group.last().and_then(|last| timeline.entries.get(*last));
         if same_look.is_some_and(|last| {

@@ -50,7 +50,11 @@ impl Template {
                     text.as_str(),
                     matches!(self.parts.get(at + 1), Some(Part::Hole(_))),
                 )),
-                Part::Hole(_) => None,
+                // A hole behind no text: the first part, or right behind another hole.
+                Part::Hole(_) => {
+                    let before = at.checked_sub(1).and_then(|at| self.parts.get(at));
+                    (!matches!(before, Some(Part::Text(_)))).then_some(("", true))
+                }
             })
     }
 

@@ -3,6 +3,7 @@
 mod differential;
 mod errors;
 mod expressions;
+mod metamorphic;
 mod operators;
 mod oracle;
 mod properties;

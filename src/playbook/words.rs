@@ -3,6 +3,7 @@
 use super::template::prose;
 use crate::fact::Fact;
 use crate::shell::Tri;
+use crate::time::counted;
 use crate::timeline::Entry;
 
 /// What an entry says, in one short sentence.
@@ -49,12 +50,15 @@ pub(super) fn words(entry: &Entry) -> String {
             )
         }
         Fact::GpuLook(look) => match look.most_used_mib {
-            Some(used) => format!("{} GPUs, at most {used:.0} MiB in use on one", look.shown),
-            None => format!("{} GPUs", look.shown),
+            Some(used) => format!(
+                "{}, at most {used:.0} MiB in use on one",
+                counted(look.shown, "GPU")
+            ),
+            None => counted(look.shown, "GPU"),
         },
         Fact::File(file) => match (file.exists, file.size_bytes) {
             (Tri::No, _) => format!("{} does not exist", file.path),
-            (_, Some(size)) => format!("{} holds {size} bytes", file.path),
+            (_, Some(size)) => format!("{} holds {}", file.path, counted(size, "byte")),
             _ => format!("{} exists", file.path),
         },
         Fact::LogLook(look) => match &look.last_line {
@@ -75,12 +79,17 @@ pub(super) fn words(entry: &Entry) -> String {
             None => format!("port {} is listened on", socket.port),
         },
         Fact::PortLook(look) => match look.filter_port {
-            Some(port) => format!("{} sockets for port {port}", look.count),
-            None => format!("{} sockets", look.count),
+            Some(port) => format!("{} for port {port}", counted(look.count, "socket")),
+            None => counted(look.count, "socket"),
         },
         Fact::Count(count) => format!("{} {} in {}", count.count, count.unit, count.of),
         Fact::Search(search) => match search.found {
-            Some(found) => format!("{found} matches of {} in {}", search.pattern, search.of),
+            Some(found) => format!(
+                "{} of {} in {}",
+                counted(found, "match"),
+                search.pattern,
+                search.of
+            ),
             None => format!("the search for {} failed", search.pattern),
         },
         Fact::Disk(disk) => match disk.used_pct {

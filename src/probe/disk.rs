@@ -39,6 +39,7 @@ struct Row<'a> {
     available: &'a str,
     used_pct: &'a str,
     mount: &'a str,
+    fs_type: Option<&'a str>,
 }
 
 /// The per cent column is the anchor: sizes stand before it, the mount (which may hold blanks) after.
@@ -76,6 +77,10 @@ fn row(text: &str) -> Option<Row<'_>> {
         available,
         used_pct: words.get(pct)?.1,
         mount,
+        fs_type: words
+            .get(1)
+            .map(|(_, word)| *word)
+            .filter(|word| pct >= 5 && word.starts_with(|c: char| c.is_ascii_alphabetic())),
     })
 }
 
@@ -125,6 +130,7 @@ impl Probe for Df {
                     used_pct: number(row.used_pct),
                     inodes,
                     read_only: None,
+                    fs_type: row.fs_type.map(str::to_owned),
                 },
             );
         }

@@ -14,7 +14,7 @@ mod search;
 pub use search::Search;
 
 use super::line::{Context, Seen};
-use super::{line, notrun, progress, stage, traceback};
+use super::{kernel, line, notrun, progress, stage, traceback};
 use crate::fact::{self, Count, Fact, LogLook};
 use crate::shell::{Invocation, Tri};
 use crate::text::{self, TextLine};
@@ -263,6 +263,7 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
 /// bars, stages, what could not be run.
 pub fn read_content(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     let mut seen = line::read_lines(lines, context);
+    seen.extend(kernel::read(lines, context));
     for (before, lines) in windows(lines) {
         let mut traces = traceback::read(lines, context);
         for trace in &mut traces {
@@ -391,7 +392,9 @@ fn looked(probe: &LogProbe, path: &str, lines: &[&TextLine], output: &Output<'_>
 
 /// The lines are of one of several files, which were told apart by their names.
 fn by_name(probe: &LogProbe, lines: &[&TextLine]) -> bool {
-    probe.paths.len() > 1 && probe.tool.contains("tail") && !lines.is_empty()
+    probe.paths.len() > 1
+        && (probe.tool.contains("tail") || probe.tool.contains("head"))
+        && !lines.is_empty()
 }
 
 /// Whether the file is shown whole, and whether its end is shown, given how many lines came.
@@ -451,11 +454,13 @@ fn searched(
     let readable = probe.keeps_lines() && !search.quiet;
     let mut stripped = Vec::new();
     let mut numbers = Vec::new();
+    let mut files = Vec::new();
     let mut matches = 0;
     for line in &lines {
         let found = search.strip(line.last_written().0);
         matches += i64::from(found.matched);
         numbers.push(found.number);
+        files.push(found.file);
         stripped.push(TextLine {
             text: found.text.to_owned(),
             from: line.from,
@@ -469,35 +474,58 @@ fn searched(
         seen.push(search_fact(search, of, found, (whole, end)));
     }
     if readable {
-        let path = probe.path();
-        let source = if path.is_empty() {
-            output.stream
-        } else {
-            "log"
-        };
         let program = if probe.of.is_empty() {
             &probe.tool
         } else {
             &probe.of
         };
-        let refs: Vec<&TextLine> = stripped.iter().collect();
-        let context = Context {
-            path,
-            source,
-            program,
-            year: output.year,
-        };
-        let mut facts = if content::is_code(path) {
-            line::read_lines(&refs, &context)
-        } else {
-            read_content(&refs, &context)
-        };
-        for seen in &mut facts {
-            renumber(&mut seen.fact, &numbers);
+        // Matches of several files stand in blocks, each line with its file's name in front.
+        let mut start = 0;
+        for file in files.chunk_by(|one, other| one == other) {
+            let lines = start..start + file.len();
+            start = lines.end;
+            let path = match file.first().copied().flatten() {
+                Some(name) => printed_path(probe, name),
+                None => probe.path(),
+            };
+            let source = if path.is_empty() {
+                output.stream
+            } else {
+                "log"
+            };
+            let refs: Vec<&TextLine> = stripped.get(lines.clone()).unwrap_or(&[]).iter().collect();
+            let context = Context {
+                path,
+                source,
+                program,
+                year: output.year,
+            };
+            let mut facts = if content::is_code(path) {
+                line::read_lines(&refs, &context)
+            } else {
+                read_content(&refs, &context)
+            };
+            for seen in &mut facts {
+                renumber(&mut seen.fact, numbers.get(lines.clone()).unwrap_or(&[]));
+            }
+            seen.extend(facts);
         }
-        seen.extend(facts);
     }
     seen
+}
+
+/// The file that a search printed, as it was asked for where that can be told.
+fn printed_path<'a>(probe: &'a LogProbe, name: &'a str) -> &'a str {
+    let name = name.trim_start_matches("./");
+    probe
+        .paths
+        .iter()
+        .map(String::as_str)
+        .find(|path| {
+            path.strip_suffix(name)
+                .is_some_and(|front| front.is_empty() || front.ends_with('/'))
+        })
+        .unwrap_or(name)
 }
 
 fn search_fact(search: &Search, of: &str, found: Option<i64>, (from, to): (u64, u64)) -> Seen {

@@ -3,8 +3,8 @@
 //! Sources: coreutils' `date` and `stat`, procps-ng, bash; `tests/fixtures/probes/date`, `…/free`.
 
 use super::words::{Args, int, number, size_bytes};
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
-use crate::fact::{self, Clock, Limit, Memory};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, load};
+use crate::fact::{self, Boot, Clock, Limit, Memory};
 use crate::shell::Invocation;
 
 const MONTHS: [&str; 12] = [
@@ -279,10 +279,22 @@ pub(super) struct Uptime;
 
 impl Probe for Uptime {
     fn recognises(&self, invocation: &Invocation) -> bool {
-        invocation.program() == "uptime"
+        matches!(invocation.program(), "uptime" | "w")
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        if ctx.invocation.program() == "w" {
+            return Grammar::any(|line, nth| {
+                let head = line.contains(" up ") || line.starts_with("USER ");
+                if head {
+                    Fit::Surely
+                } else if nth > 1 {
+                    Fit::Perhaps
+                } else {
+                    Fit::No
+                }
+            });
+        }
         Grammar::exactly(1, |line, _| {
             if line.contains(" up ") && line.contains("load average")
                 || line.starts_with("up ")
@@ -307,6 +319,18 @@ impl Probe for Uptime {
                         day_unknown: true,
                     },
                 );
+            } else if let Some(time_us) = instant_without_zone(&line.text) {
+                // `uptime -s`
+                sink.line(
+                    line,
+                    Boot {
+                        time_us: Some(time_us),
+                        text: line.text.trim().to_owned(),
+                    },
+                );
+            }
+            if let Some(load) = load::of_line(&line.text) {
+                sink.line(line, load);
             }
         }
     }

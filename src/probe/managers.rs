@@ -5,7 +5,7 @@
 //! `…/docker`.
 
 use super::words::{Args, int, leading_int};
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, line};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, containers, line};
 use crate::fact::{Container, Unit};
 use crate::shell::{Invocation, Tri};
 
@@ -565,6 +565,8 @@ fn docker_table(lines: &[Shown], sink: &mut Sink<'_>) {
                         .map_or(String::new(), |ports| (*ports).to_owned())
                 }),
                 state_age_s: parts.get(at).and_then(|part| state_age_s(part)),
+                health: parts.get(at).and_then(|status| containers::health(status)),
+                ..Container::default()
             },
         );
     }
@@ -626,6 +628,8 @@ fn by_format(lines: &[Shown], format: &str, sink: &mut Sink<'_>) {
                     .filter(|ports| !ports.is_empty())
                     .map(str::to_owned),
                 state_age_s: of(&["Status"]).and_then(state_age_s),
+                health: of(&["Status"]).and_then(containers::health),
+                ..Container::default()
             },
         );
     }
@@ -688,12 +692,8 @@ impl Probe for DockerInspect {
                 .map(|line| line.text.as_str())
                 .collect::<Vec<_>>()
                 .join("\n");
-            if let Ok(json) = serde_json::from_str::<serde_json::Value>(&text) {
-                for one in json.as_array().unwrap_or(&Vec::new()) {
-                    if let Some(container) = inspected(one) {
-                        sink.lines(lines, container);
-                    }
-                }
+            for container in containers::inspected(&text) {
+                sink.lines(lines, container);
             }
             return;
         };
@@ -708,7 +708,7 @@ impl Probe for DockerInspect {
             let _ = rest;
             if let Ok(state) = serde_json::from_str::<serde_json::Value>(&line.text)
                 && let Some(container) =
-                    inspected(&serde_json::json!({"Name": name, "State": state}))
+                    containers::container(&serde_json::json!({"Name": name, "State": state}))
             {
                 sink.line(line, container);
             }
@@ -746,14 +746,20 @@ impl Probe for DockerInspect {
                 ".State.Running" if word == "true" => "running".clone_into(&mut container.status),
                 ".State.ExitCode" => container.exit_code = int(word),
                 ".State.OOMKilled" => container.oom_killed = word.parse().ok(),
+                ".RestartCount" => container.restarts = int(word),
+                ".State.Health.Status" => container.health = Some(word.to_owned()),
+                ".HostConfig.ShmSize" => {
+                    container.shm_mib = super::words::number(word).map(|bytes| bytes / 1_048_576.0);
+                }
                 ".Name" => word.trim_start_matches('/').clone_into(&mut container.name),
                 _ => {}
             }
         }
-        if !container.status.is_empty()
-            || container.exit_code.is_some()
-            || container.oom_killed.is_some()
-        {
+        let bare = Container {
+            name: container.name.clone(),
+            ..Container::default()
+        };
+        if container != bare {
             sink.line(line, container);
         }
     }
@@ -764,26 +770,6 @@ impl Probe for DockerInspect {
             || line.starts_with("Error: "))
         .into()
     }
-}
-
-fn inspected(json: &serde_json::Value) -> Option<Container> {
-    let state = json.get("State")?;
-    Some(Container {
-        name: json
-            .get("Name")?
-            .as_str()?
-            .trim_start_matches('/')
-            .to_owned(),
-        status: state.get("Status")?.as_str()?.to_owned(),
-        exit_code: state.get("ExitCode").and_then(serde_json::Value::as_i64),
-        oom_killed: state.get("OOMKilled").and_then(serde_json::Value::as_bool),
-        image: json
-            .pointer("/Config/Image")
-            .and_then(|image| image.as_str())
-            .map(str::to_owned),
-        ports: None,
-        state_age_s: None,
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! Sources: nvidia-smi of drivers 470 to 590, `nvidia-smi --help-query-gpu`; gpustat 1.1;
 //! `tests/fixtures/probes/nvidia-smi`.
 
-use super::nvidia_lines::{csv_fit, monitor_fit, picked_fit, report_fit};
+use super::nvidia_lines::{csv_fit, monitor_fit, picked_fit};
+use super::nvidia_query::{self, Long};
 use super::nvidia_table;
 use super::words::{Args, count, int, number, whole};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
@@ -16,22 +17,15 @@ use crate::shell::{Invocation, Tri};
 enum Form {
     Table,
     List,
-    Gpus {
-        fields: Vec<String>,
-        header: bool,
-    },
-    Apps {
-        fields: Vec<String>,
-        header: bool,
-    },
+    Gpus { fields: Vec<String>, header: bool },
+    Apps { fields: Vec<String>, header: bool },
     Dmon,
     Pmon,
-    /// `-q`: keys and values, indented by what they belong to.
-    Report,
+    Long(Long),
     Other,
 }
 
-const VALUED: &str = "i id l loop lms loop-ms f filename format query-gpu query-compute-apps query-accounted-apps query-supported-clocks s select c count d delay o options";
+pub(super) const VALUED: &str = "i id d display l loop lms loop-ms f filename format query-gpu query-compute-apps query-accounted-apps query-supported-clocks s select c count delay o options";
 
 fn form(invocation: &Invocation) -> Form {
     let first = invocation
@@ -41,9 +35,13 @@ fn form(invocation: &Invocation) -> Form {
     match first {
         "dmon" => return Form::Dmon,
         "pmon" => return Form::Pmon,
-        "topo" | "nvlink" | "mig" | "clocks" | "drain" | "stats" | "vgpu" | "conf-compute"
-        | "c2c" | "power-smoothing" => return Form::Other,
+        "clocks" | "drain" | "stats" | "vgpu" | "conf-compute" | "c2c" | "power-smoothing" => {
+            return Form::Other;
+        }
         _ => {}
+    }
+    if let Some(long) = nvidia_query::form(invocation, VALUED) {
+        return Form::Long(long);
     }
     let args = Args::of(invocation, VALUED);
     let fields = |names: &[&str]| {
@@ -63,14 +61,10 @@ fn form(invocation: &Invocation) -> Form {
         Form::Apps { fields, header }
     } else if args.has(&["L", "list-gpus"]) {
         Form::List
-    } else if args.has(&["q", "query"]) && !args.has(&["x", "xml-format"]) {
-        Form::Report
     } else if args.has(&[
-        "q",
-        "query",
         "h",
         "help",
-        "version",
+        "x",
         "pm",
         "pl",
         "r",
@@ -79,7 +73,6 @@ fn form(invocation: &Invocation) -> Form {
         "rgc",
         "mig",
         "e",
-        "x",
         "B",
     ]) {
         Form::Other
@@ -95,6 +88,9 @@ pub(super) fn is_message(text: &str) -> bool {
         "NVIDIA-SMI has failed",
         "NVIDIA-SMI couldn't find",
         "No devices were found",
+        "No MIG-enabled devices",
+        "No MIG-supported devices",
+        "No Devices support",
         "NVML library version",
         "Unable to determine the device handle",
         "Please make sure that the",
@@ -138,7 +134,10 @@ impl Probe for NvidiaSmi {
                     Fit::Likely if nth > 0 && !loops => Fit::No,
                     fit => fit,
                 },
-                Form::List => line.trim_start().starts_with("GPU ").into(),
+                Form::List => {
+                    let line = line.trim_start();
+                    (line.starts_with("GPU ") || line.starts_with("MIG ")).into()
+                }
                 Form::Gpus { fields, header } | Form::Apps { fields, header } => {
                     let counted = ctx.filter.numbered;
                     let row = if counted {
@@ -157,7 +156,7 @@ impl Probe for NvidiaSmi {
                     }
                 }
                 Form::Dmon | Form::Pmon => monitor_fit(line),
-                Form::Report => report_fit(line),
+                Form::Long(long) => nvidia_query::fit(*long, line),
                 Form::Other => Fit::Perhaps,
             }
         })
@@ -177,7 +176,8 @@ impl Probe for NvidiaSmi {
             Form::Apps { fields, header } => apps(lines, &fields, header, ctx, sink),
             Form::Dmon => dmon(lines, ctx, sink),
             Form::Pmon => pmon(lines, ctx, sink),
-            Form::Report | Form::Other => {}
+            Form::Long(long) => nvidia_query::read(long, lines, ctx, sink),
+            Form::Other => {}
         }
     }
 
@@ -422,6 +422,28 @@ fn gpu_of(cells: &[&str], fields: &[String]) -> Gpu {
             ],
         )
         .map(str::to_owned),
+        pci: value(cells, fields, &["pci.bus_id"]).map(str::to_owned),
+        mig: value(cells, fields, &["mig.mode.current"]).map(|mode| mode == "Enabled"),
+        clock_sm_mhz: num(&["clocks.sm", "clocks.current.sm"]),
+        repair_pending: value(
+            cells,
+            fields,
+            &["remapped_rows.pending", "retired_pages.pending"],
+        )
+        .map(|pending| matches!(pending, "Yes" | "1")),
+        repair_failed: value(cells, fields, &["remapped_rows.failure"])
+            .map(|failed| matches!(failed, "Yes" | "1")),
+        recovery: value(cells, fields, &["gpu_recovery_action"])
+            .filter(|action| *action != "None")
+            .map(str::to_owned),
+        fabric: value(cells, fields, &["fabric.state"]).map(str::to_owned),
+        pcie_gen: value(
+            cells,
+            fields,
+            &["pcie.link.gen.current", "pcie.link.gen.gpucurrent"],
+        )
+        .and_then(int),
+        pcie_width: value(cells, fields, &["pcie.link.width.current"]).and_then(int),
     }
 }
 
@@ -540,10 +562,15 @@ pub(super) fn emit_processes(
 
 /// `GPU 0: NVIDIA A10 (UUID: GPU-…)`
 fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-    let mut round = Vec::new();
+    let mut round: Vec<(&Shown, Gpu)> = Vec::new();
+    let mut devices = Vec::new();
     for line in lines {
         let Some(rest) = line.text.strip_prefix("GPU ") else {
-            continue; // a MIG device, indented, or a message
+            let gpu = round.last().and_then(|(_, gpu): &(&Shown, Gpu)| gpu.index);
+            if let Some(device) = nvidia_query::listed_instance(&line.text, gpu) {
+                devices.push((line, device));
+            }
+            continue;
         };
         let Some((index, rest)) = rest.split_once(": ") else {
             sink.complain(line, "not a line of nvidia-smi -L");
@@ -571,6 +598,9 @@ fn list(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
             ..Round::default()
         };
         emit_gpus(lines, round, ctx, sink);
+    }
+    for (line, device) in devices {
+        sink.line(line, device);
     }
 }
 
@@ -605,6 +635,8 @@ fn dmon(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
             util_pct: of("sm"),
             power_w: of("pwr"),
             temp_c: of("gtemp"),
+            clock_sm_mhz: of("pclk"),
+            ecc_uncorrected: of("dbecc").and_then(whole),
             ..Gpu::default()
         };
         if rounds

@@ -5,7 +5,7 @@
 use super::nvidia::{Round, emit_gpus, emit_processes};
 use super::words::{after_fields, int, number};
 use super::{Ctx, Fit, Shown, Sink, machine};
-use crate::fact::{Clock, Gpu, GpuProcess};
+use crate::fact::{Clock, Gpu, GpuProcess, MigDevice};
 
 /// How well a line fits into the table.
 pub(super) fn fit(line: &str) -> Fit {
@@ -57,6 +57,7 @@ struct Table<'a> {
     in_processes: bool,
     none_found: bool,
     processes: Vec<(&'a Shown, GpuProcess)>,
+    instances: Vec<(&'a Shown, MigDevice)>,
 }
 
 impl<'a> Table<'a> {
@@ -78,6 +79,10 @@ impl<'a> Table<'a> {
     /// The first row of a GPU begins with its index, the second holds memory, power and use.
     fn gpu(&mut self, line: &'a Shown, inner: &str) {
         let parts: Vec<&str> = inner.split('|').collect();
+        if let [ids, memory, _, _] = parts.as_slice() {
+            self.instance(line, ids, memory);
+            return;
+        }
         let [one, two, three] = parts.as_slice() else {
             return;
         };
@@ -130,6 +135,24 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// `0    7   0   0  |     12MiB /  9728MiB  | …`: a MIG device.
+    fn instance(&mut self, line: &'a Shown, ids: &str, memory: &str) {
+        let ids: Vec<i64> = ids.split_whitespace().filter_map(int).collect();
+        if let [gpu, _, _, device] = ids.as_slice() {
+            let (used, total) = memory.split_once('/').unwrap_or((memory, ""));
+            self.instances.push((
+                line,
+                MigDevice {
+                    gpu: Some(*gpu),
+                    device: Some(*device),
+                    memory_used_mib: number(used),
+                    memory_total_mib: number(total),
+                    ..MigDevice::default()
+                },
+            ));
+        }
+    }
+
     /// `0   N/A  N/A   91234   C   python3   1234MiB`; before driver 450 without the two ids.
     fn process(&mut self, line: &'a Shown, inner: &str) {
         let words: Vec<&str> = inner.split_whitespace().collect();
@@ -175,6 +198,9 @@ impl<'a> Table<'a> {
                 cuda: self.cuda,
             };
             emit_gpus(lines, round, ctx, sink);
+        }
+        for (line, device) in self.instances {
+            sink.line(line, device);
         }
         if self.none_found || !self.processes.is_empty() {
             emit_processes(lines, self.processes, cut, ctx, sink);

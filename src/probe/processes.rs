@@ -1,16 +1,14 @@
-//! Looks at processes: pgrep, pidof, killall, kill, top, pstree; and which of the processes shown
+//! Looks at processes: pgrep, pidof, killall, kill, pstree; and which of the processes shown
 //! are the looker's own.
 //!
-//! Sources: procps-ng 3.3 to 4.0, psmisc 23; `tests/fixtures/probes/pgrep`, `…/top`.
+//! Sources: procps-ng 3.3 to 4.0, psmisc 23; `tests/fixtures/probes/pgrep`.
 
 use regex::Regex;
 
 use super::filter::{Counted, Pattern};
-use super::words::{
-    Args, after_fields, clock_seconds, count, int, leading_int, number, size_bytes, whole,
-};
+use super::words::{Args, count, int, leading_int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, ps};
-use crate::fact::{Clock, Memory, Process, ProcessLook};
+use crate::fact::{Process, ProcessLook};
 use crate::shell::{Invocation, ShellText, Tri};
 
 /// The shells whose text holds this look, innermost first, those of its own place only.
@@ -517,161 +515,6 @@ fn process(pid: i64, comm: &str) -> Process {
         pid,
         comm: Some(comm.to_owned()),
         ..Process::default()
-    }
-}
-
-/// `top -b`.
-pub(super) struct Top;
-
-impl Probe for Top {
-    fn recognises(&self, invocation: &Invocation) -> bool {
-        invocation.program() == "top"
-    }
-
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
-            let head = [
-                "top - ", "Tasks:", "Threads:", "%Cpu", "MiB ", "KiB ", "GiB ", "Cpu(s)", "Mem:",
-                "Swap:",
-            ];
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if head.iter().any(|start| line.starts_with(start)) || words.first() == Some(&"PID") {
-                Fit::Surely
-            } else if line.trim().is_empty() {
-                Fit::Perhaps
-            } else if words.len() >= 12 && words.first().is_some_and(|pid| int(pid).is_some()) {
-                Fit::Surely
-            } else {
-                Fit::No
-            }
-        })
-    }
-
-    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-        let mut round: Vec<(&Shown, Process)> = Vec::new();
-        let mut started = false;
-        for line in lines {
-            let text = line.text.as_str();
-            if text.starts_with("top - ") {
-                if started {
-                    Self::look(std::mem::take(&mut round), ctx, sink);
-                }
-                started = true;
-                if let Some(time_us) = text
-                    .split_whitespace()
-                    .nth(2)
-                    .and_then(super::machine::time_of_day)
-                {
-                    sink.line(
-                        line,
-                        Clock {
-                            time_us,
-                            day_unknown: true,
-                        },
-                    );
-                }
-            } else if let Some((unit, rest)) = text.split_once(" Mem") {
-                if let Some(memory) = Self::memory(unit, rest) {
-                    sink.line(line, memory);
-                }
-            } else if let Some(process) = Self::row(text) {
-                started = true;
-                round.push((line, process));
-            }
-        }
-        if started {
-            Self::look(round, ctx, sink);
-        }
-    }
-
-    fn is_chatter(&self, line: &str) -> bool {
-        ["Tasks:", "Threads:", "%Cpu", "MiB ", "KiB ", "GiB "]
-            .iter()
-            .any(|start| line.starts_with(start))
-    }
-}
-
-impl Top {
-    fn memory(unit: &str, rest: &str) -> Option<Memory> {
-        let factor = match unit.trim() {
-            "KiB" => 1.0 / 1024.0,
-            "MiB" => 1.0,
-            "GiB" => 1024.0,
-            _ => return None,
-        };
-        let of = |name: &str| {
-            rest.split([',', ':']).find_map(|part| {
-                part.trim()
-                    .strip_suffix(name)
-                    .and_then(|value| number(value.trim()))
-                    .map(|value| value * factor)
-            })
-        };
-        Some(Memory {
-            total_mib: of("total")?,
-            used_mib: of("used"),
-            available_mib: None,
-            swap_used_mib: None,
-        })
-    }
-
-    /// `PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND`
-    fn row(text: &str) -> Option<Process> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let pid = int(words.first()?)?;
-        if words.len() < 12 {
-            return None;
-        }
-        Some(Process {
-            pid,
-            user: words.get(1).map(|user| (*user).to_owned()),
-            rss_kib: words
-                .get(5)
-                .and_then(|size| size_bytes(size, 1024.0))
-                .and_then(|bytes| whole(bytes / 1024.0)),
-            state: words.get(7).map(|state| (*state).to_owned()),
-            cpu_pct: words.get(8).and_then(|pct| number(pct)),
-            cpu_time_s: words.get(10).and_then(|time| clock_seconds(time)),
-            comm: Some(after_fields(text, 11).trim_end().to_owned()),
-            ..Process::default()
-        })
-    }
-
-    fn look(round: Vec<(&Shown, Process)>, ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-        let args = Args::of(ctx.invocation, "p n d u U w o s E e");
-        let asked: Vec<i64> = args
-            .values(&["p"])
-            .flat_map(|list| list.split(','))
-            .filter_map(int)
-            .collect();
-        let pattern = ctx
-            .filter
-            .wanted()
-            .map(|pattern| pattern.expression.clone());
-        let shown = round.len();
-        let lines: Vec<Shown> = round.iter().map(|(line, _)| (*line).clone()).collect();
-        sink.lines(
-            &lines,
-            ProcessLook {
-                tool: "top".to_owned(),
-                everything: asked.is_empty()
-                    && ctx.filter.patterns.is_empty()
-                    && !args.has(&["u", "U"])
-                    && args.has(&["b"]),
-                full: args.has(&["c"]),
-                cut: ctx.filter.head.is_some()
-                    || ctx.filter.tail.is_some()
-                    || ctx.filter.cut(shown),
-                pattern,
-                asked_pids: asked,
-                count: count(shown),
-                self_matches: 0,
-                pids: round.iter().map(|(_, process)| process.pid).collect(),
-            },
-        );
-        for (line, process) in round {
-            sink.line(line, process);
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::machine::{assignment, kib};
 use super::words::{Args, int, whole};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
-use crate::fact::{Disk, Env, Limit, Memory, Process, ProcessLook, Stack, Version};
+use crate::fact::{Disk, Env, Limit, Load, Memory, Process, ProcessLook, Setting, Stack, Version};
 use crate::shell::{Invocation, Tri};
 
 /// Readers of `/proc`.
@@ -26,6 +26,9 @@ enum Kind {
     Meminfo,
     Mounts,
     Nvidia,
+    Io,
+    Loadavg,
+    Sys,
     Other,
 }
 
@@ -48,9 +51,13 @@ fn paths(invocation: &Invocation) -> Vec<&str> {
 fn kind_of(path: &str) -> Kind {
     match path {
         "/proc/meminfo" => return Kind::Meminfo,
+        "/proc/loadavg" => return Kind::Loadavg,
         "/proc/mounts" | "/proc/self/mounts" => return Kind::Mounts,
         "/proc/driver/nvidia/version" => return Kind::Nvidia,
         _ => {}
+    }
+    if path.starts_with("/proc/sys/") {
+        return Kind::Sys;
     }
     let under_pid = path
         .strip_prefix("/proc/")
@@ -70,6 +77,7 @@ fn kind_of(path: &str) -> Kind {
         "environ" => Kind::Environ,
         "limits" => Kind::Limits,
         "stack" => Kind::Stack,
+        "io" => Kind::Io,
         "mounts" => Kind::Mounts,
         _ => Kind::Other,
     }
@@ -119,31 +127,143 @@ impl Probe for Procfs {
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
         let paths = paths(ctx.invocation);
-        let [path] = paths.as_slice() else {
-            for line in lines {
-                super::files::missing(line, ctx, sink);
+        let several = paths.len() > 1 || paths.iter().any(|path| path.contains(['*', '{', '?']));
+        if several {
+            let kept: Vec<Shown> = lines
+                .iter()
+                .filter(|line| !gone(line, None, ctx, sink))
+                .cloned()
+                .collect();
+            for (path, lines) in by_path(&kept) {
+                file(&path, &lines, ctx, sink);
             }
             return;
-        };
+        }
+        let Some(path) = paths.first() else { return };
         let pid = pid_of(path);
         let lines: Vec<Shown> = lines
             .iter()
             .filter(|line| !gone(line, pid, ctx, sink))
             .cloned()
             .collect();
-        match kind_of(path) {
-            Kind::Status => status(&lines, pid, sink),
-            Kind::Stat | Kind::Wchan | Kind::Comm | Kind::Cmdline => {
-                one_value(kind_of(path), &lines, pid, ctx, sink);
-            }
-            Kind::Environ => environ(&lines, sink),
-            Kind::Limits => limits(&lines, pid, sink),
-            Kind::Stack => stack(&lines, pid, sink),
-            Kind::Meminfo => meminfo(&lines, sink),
-            Kind::Mounts => mounts(&lines, sink),
-            Kind::Nvidia => nvidia(&lines, sink),
-            Kind::Other => {}
+        file(path, &lines, ctx, sink);
+    }
+}
+
+/// Lines of one file.
+fn file(path: &str, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let pid = pid_of(path);
+    match kind_of(path) {
+        Kind::Status => status(lines, pid, sink),
+        Kind::Stat | Kind::Wchan | Kind::Comm | Kind::Cmdline => {
+            one_value(kind_of(path), lines, pid, ctx, sink);
         }
+        Kind::Environ => environ(lines, sink),
+        Kind::Limits => limits(lines, pid, sink),
+        Kind::Stack => stack(lines, pid, sink),
+        Kind::Io => io(lines, pid, sink),
+        Kind::Meminfo => meminfo(lines, sink),
+        Kind::Loadavg => loadavg(lines, sink),
+        Kind::Sys => sys(path, lines, ctx, sink),
+        Kind::Mounts => mounts(lines, sink),
+        Kind::Nvidia => nvidia(lines, sink),
+        Kind::Other => {}
+    }
+}
+
+/// The lines of several files, each under its path: `/proc/12/status:Threads: 4` of grep, or below
+/// `==> /proc/12/status <==` of head and tail.
+fn by_path(lines: &[Shown]) -> Vec<(String, Vec<Shown>)> {
+    let mut files: Vec<(String, Vec<Shown>)> = Vec::new();
+    let mut under: Option<String> = None;
+    for line in lines {
+        let text = line.text.as_str();
+        if let Some(path) = text
+            .strip_prefix("==> ")
+            .and_then(|rest| rest.strip_suffix(" <=="))
+        {
+            under = Some(path.to_owned());
+            continue;
+        }
+        let (path, rest) = match text.split_once(':') {
+            Some((path, rest)) if path.starts_with("/proc/") && !path.contains(' ') => {
+                (path.to_owned(), rest.to_owned())
+            }
+            _ => match &under {
+                Some(path) if !text.trim().is_empty() => (path.clone(), text.to_owned()),
+                _ => continue,
+            },
+        };
+        let mut line = line.clone();
+        line.line.text = rest;
+        match files.last_mut() {
+            Some((last, lines)) if *last == path => lines.push(line),
+            _ => files.push((path, vec![line])),
+        }
+    }
+    files
+}
+
+/// `read_bytes: 123`
+fn io(lines: &[Shown], pid: Option<i64>, sink: &mut Sink<'_>) {
+    let of = |name: &str| {
+        lines
+            .iter()
+            .find_map(|line| line.text.strip_prefix(name))
+            .and_then(int)
+    };
+    let (read_bytes, written_bytes) = (of("read_bytes:"), of("write_bytes:"));
+    if let Some(pid) = pid
+        && (read_bytes.is_some() || written_bytes.is_some())
+    {
+        sink.lines(
+            lines,
+            Process {
+                pid,
+                read_bytes,
+                written_bytes,
+                ..Process::default()
+            },
+        );
+    }
+}
+
+/// `0.10 0.20 0.30 1/234 5678`
+fn loadavg(lines: &[Shown], sink: &mut Sink<'_>) {
+    for line in lines {
+        let loads: Vec<f64> = line
+            .text
+            .split_whitespace()
+            .map_while(|word| word.parse().ok())
+            .collect();
+        if let [load_1m, load_5m, load_15m, ..] = loads.as_slice() {
+            sink.line(
+                line,
+                Load {
+                    load_1m: *load_1m,
+                    load_5m: Some(*load_5m),
+                    load_15m: Some(*load_15m),
+                    up_s: None,
+                },
+            );
+        }
+    }
+}
+
+/// `/proc/sys/net/core/somaxconn` holds what `sysctl net.core.somaxconn` shows.
+fn sys(path: &str, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    let name = path.trim_start_matches("/proc/sys/").replace('/', ".");
+    if let [line] = lines
+        && ctx.filter.keeps_lines()
+    {
+        sink.line(
+            line,
+            Setting {
+                tool: "sysctl".to_owned(),
+                name,
+                value: line.text.trim().to_owned(),
+            },
+        );
     }
 }
 
@@ -168,7 +288,15 @@ fn fit(kind: Kind, line: &str, whole_file: bool) -> Fit {
                 });
             return if token { Fit::Likely } else { Fit::No };
         }
-        Kind::Comm | Kind::Cmdline | Kind::Other => return Fit::Perhaps,
+        Kind::Io => name.is_some_and(|name| {
+            name.ends_with("_bytes") || matches!(name, "rchar" | "wchar" | "syscr" | "syscw")
+        }),
+        Kind::Loadavg => {
+            let words = line.split_whitespace();
+            words.clone().count() == 5
+                && words.clone().nth(3).is_some_and(|word| word.contains('/'))
+        }
+        Kind::Comm | Kind::Cmdline | Kind::Sys | Kind::Other => return Fit::Perhaps,
     };
     match (good, whole_file) {
         (true, _) => Fit::Surely,
@@ -212,6 +340,7 @@ fn status(lines: &[Shown], pid: Option<i64>, sink: &mut Sink<'_>) {
             "State" => process.state = rest.get(..1).map(str::to_owned),
             "Pid" => shown_pid = int(rest).or(shown_pid),
             "PPid" => process.ppid = int(rest),
+            "Threads" => process.threads = int(rest),
             "VmRSS" => process.rss_kib = kib(rest).and_then(whole),
             _ => told = process != Process::default(),
         }
@@ -356,6 +485,7 @@ fn mounts(lines: &[Shown], sink: &mut Sink<'_>) {
                     mount: (*mount).to_owned(),
                     device: (*device).to_owned(),
                     read_only: Some(options.split(',').any(|option| option == "ro")),
+                    fs_type: words.get(2).map(|kind| (*kind).to_owned()),
                     ..Disk::default()
                 },
             );

@@ -256,7 +256,8 @@ impl Probe for Ps {
         for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
             if is_header(&line.text) {
                 header_seen = true;
-                if names.is_empty() {
+                // Cut in its width, the head says which columns are left.
+                if names.is_empty() || ctx.filter.reshaped {
                     names = of_header(&line.text);
                 }
                 continue;
@@ -444,6 +445,8 @@ fn row_process(text: &str, names: &[&str]) -> Option<(Process, bool)> {
                 .to_owned()
         }),
         args: args.filter(|args| !args.is_empty()),
+        threads: row.get(&["threads"]).and_then(int),
+        ..Process::default()
     };
     Some((process, sure))
 }

@@ -44,6 +44,7 @@ impl Probe for Nc {
             port: Some(port),
             outcome: outcome.to_owned(),
             text: text.to_owned(),
+            ..Reach::default()
         };
         let mut told = false;
         for line in lines {
@@ -182,6 +183,7 @@ impl Probe for Ping {
                     port: None,
                     outcome: outcome.to_owned(),
                     text,
+                    ..Reach::default()
                 },
             );
         }
@@ -228,6 +230,7 @@ impl Probe for Lookup {
             port: None,
             outcome: outcome.to_owned(),
             text: text.to_owned(),
+            ..Reach::default()
         };
         for line in lines {
             let text = line.text.trim();

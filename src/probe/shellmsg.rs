@@ -297,6 +297,7 @@ fn ssh(line: &str) -> Option<Fact> {
             port,
             outcome: outcome.to_owned(),
             text: line.to_owned(),
+            ..Reach::default()
         }))
     };
     if let Some(rest) = line.strip_prefix("ssh: connect to host ") {

@@ -154,6 +154,77 @@ fn fixtures_are_read_as_they_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Every fixture with its output cut, its lines dropped and its columns shifted: nothing falls, and
+/// no span leaves the output.
+#[test]
+fn broken_outputs_are_read_without_a_fall() {
+    const CUTS: usize = 24;
+    let mut paths = Vec::new();
+    fixtures(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/probes"),
+        &mut paths,
+    );
+    for path in paths {
+        let case = case(&std::fs::read_to_string(&path).unwrap());
+        let tree = shell::parse(&case.command);
+        let read_bytes = |streams: &[(Stream, Vec<u8>)]| {
+            let streams: Vec<(Stream, &[u8])> = streams
+                .iter()
+                .map(|(stream, bytes)| (*stream, bytes.as_slice()))
+                .collect();
+            let reading = read(&Look {
+                tree: &tree,
+                host: "here",
+                exit: case.exit,
+                streams: &streams,
+            });
+            for seen in &reading.facts {
+                let of = streams
+                    .iter()
+                    .find(|(stream, _)| Some(*stream) == seen.stream);
+                let length = of.map_or(0, |(_, bytes)| bytes.len() as u64);
+                assert!(
+                    seen.from <= seen.to && seen.to <= length,
+                    "{}",
+                    path.display()
+                );
+            }
+        };
+        let mangled = |mangle: &dyn Fn(&str) -> Vec<u8>| -> Vec<(Stream, Vec<u8>)> {
+            case.streams
+                .iter()
+                .map(|(stream, text)| (*stream, mangle(text)))
+                .collect()
+        };
+        let longest = case.streams.iter().map(|(_, text)| text.len()).max();
+        let longest = longest.unwrap_or(0);
+        // Every 7th byte, but no more than so many cuts of one output.
+        let step = 7.max(longest / CUTS);
+        for at in (0..longest).step_by(step) {
+            read_bytes(&mangled(&|text| {
+                text.as_bytes()[..at.min(text.len())].to_vec()
+            }));
+        }
+        for every in [2, 3, 5] {
+            read_bytes(&mangled(&|text| {
+                let lines = text.split_inclusive('\n').enumerate();
+                let kept = lines.filter(|(at, _)| !at.is_multiple_of(every));
+                kept.map(|(_, line)| line).collect::<String>().into_bytes()
+            }));
+        }
+        read_bytes(&mangled(&|text| {
+            let narrow = text
+                .lines()
+                .map(|line| line.chars().take(33).collect::<String>());
+            narrow.collect::<Vec<_>>().join("\n").into_bytes()
+        }));
+        read_bytes(&mangled(&|text| text.replace("  ", " ").into_bytes()));
+        read_bytes(&mangled(&|text| {
+            text.replace(|c: char| c.is_ascii_digit(), "9").into_bytes()
+        }));
+    }
+}
+
 fn reading(command: &str, exit: i32, stdout: &str) -> Reading {
     read_case(&Case {
         command: command.to_owned(),

@@ -149,18 +149,7 @@ impl Probe for Plain {
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
-        for line in lines {
-            files::missing(line, ctx, sink);
-        }
-        if counts_with_wc(ctx) {
-            counts::read_counted(lines, ctx, sink);
-        } else if let Some(probe) = log::recognise_pipe(ctx.invocation, ctx.later) {
-            read_as(&probe, lines, false, ctx, sink);
-        } else {
-            for stream in [Stream::Stdout, Stream::Tty] {
-                content(stream, lines, ctx.invocation.program(), sink);
-            }
-        }
+        as_plain(lines, ctx, sink);
     }
 
     fn complains(&self, _line: &str, ctx: &Ctx<'_>) -> Fit {
@@ -173,6 +162,22 @@ impl Probe for Plain {
 
     fn counts_itself(&self) -> bool {
         true
+    }
+}
+
+/// Reads the output of a program that nobody knows, or of a form that its own probe does not know.
+pub(super) fn as_plain(lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+    for line in lines {
+        files::missing(line, ctx, sink);
+    }
+    if counts_with_wc(ctx) {
+        counts::read_counted(lines, ctx, sink);
+    } else if let Some(probe) = log::recognise_pipe(ctx.invocation, ctx.later) {
+        read_as(&probe, lines, false, ctx, sink);
+    } else {
+        for stream in [Stream::Stdout, Stream::Tty] {
+            content(stream, lines, ctx.invocation.program(), sink);
+        }
     }
 }
 

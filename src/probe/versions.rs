@@ -2,8 +2,14 @@
 //!
 //! `tests/fixtures/probes/versions`.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern::pattern;
 use super::words::Args;
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
+use crate::event::Stream;
 use crate::fact::Version;
 use crate::shell::Invocation;
 
@@ -16,6 +22,7 @@ enum Form {
     PipList,
     PipShow,
     Kernel,
+    Python,
 }
 
 fn form(invocation: &Invocation) -> Option<Form> {
@@ -37,12 +44,39 @@ fn form(invocation: &Invocation) -> Option<Form> {
     if program == "uname" && words == ["-r"] {
         return Some(Form::Kernel);
     }
+    if program.starts_with("python")
+        && words.windows(2).any(
+            |pair| matches!(pair, [flag, code] if *flag == "-c" && !printed_versions(code).is_empty()),
+        )
+    {
+        return Some(Form::Python);
+    }
+    if matches!(program, "conda" | "mamba" | "micromamba") && words.first() == Some(&"list") {
+        return Some(Form::PipList);
+    }
     let asks = match words.as_slice() {
         [only] => matches!(*only, "--version" | "-V" | "version" | "-version"),
         [] => false,
         [first, ..] => *first == "--version",
     };
     (asks && !program.is_empty()).then_some(Form::OneLine)
+}
+
+/// What a piece of Python prints the versions of: `torch` of `torch.__version__`, `cuda` of
+/// `torch.version.cuda`.
+fn printed_versions(code: &str) -> Vec<String> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"([A-Za-z_][\w.]*)\.__version__|\w+\.version\.(cuda|hip)|version\(['\x22]([\w.-]+)['\x22]\)",
+        )
+    });
+    NAMES
+        .captures_iter(code)
+        .filter_map(|found| {
+            let name = found.get(1).or(found.get(2)).or(found.get(3))?;
+            Some(name.as_str().to_owned())
+        })
+        .collect()
 }
 
 /// The first word that looks like a version: `3.11.2`, `v18.4`, `17.0.15`, `2.5.5+cu118`.
@@ -168,6 +202,29 @@ impl Probe for Versions {
                     } else if let Some(version) = line.text.strip_prefix("Version: ") {
                         put(line, &name, version.trim(), sink);
                     }
+                }
+            }
+            Some(Form::Python) => {
+                let names: Vec<String> = ctx
+                    .invocation
+                    .args()
+                    .iter()
+                    .flat_map(|word| printed_versions(&word.text))
+                    .collect();
+                let found: Vec<(&Shown, &str)> = lines
+                    .iter()
+                    .filter(|line| line.stream != Stream::Stderr)
+                    .flat_map(|line| {
+                        let words = line.text.split_whitespace();
+                        words.filter_map(move |word| version_in(word).map(|one| (line, one)))
+                    })
+                    .collect();
+                if found.len() == names.len() {
+                    for ((line, version), name) in found.into_iter().zip(&names) {
+                        put(line, name, version, sink);
+                    }
+                } else {
+                    super::texts::as_plain(lines, ctx, sink);
                 }
             }
             None => {}

@@ -229,6 +229,11 @@ pub(crate) fn after_fields(text: &str, count: usize) -> &str {
         .map_or("", |(at, _)| text.get(*at..).unwrap_or(""))
 }
 
+/// The text after the first `count` columns, when there is any.
+pub(crate) fn words_after(text: &str, count: usize) -> Option<&str> {
+    Some(after_fields(text, count)).filter(|rest| !rest.is_empty())
+}
+
 /// A whole number from a float that is one.
 #[expect(clippy::cast_possible_truncation, reason = "bounded by the check")]
 pub(crate) fn whole(value: f64) -> Option<i64> {

@@ -7,7 +7,7 @@ use crate::diagnosis::{Diagnosis, Evidence, Finding, Status, kinds};
 use crate::event::Exit;
 use crate::projection::SessionView;
 use crate::projection::missing::missing;
-use crate::time::{Micros, human_duration};
+use crate::time::{Micros, counted, human_duration};
 use crate::timeline::{Command, Met};
 
 /// Drafts a postmortem.
@@ -51,8 +51,8 @@ fn summary(out: &mut String, view: &SessionView, diagnosis: &Diagnosis) {
     };
     let _ = writeln!(
         out,
-        "- {} commands over {span}{when} ({}–{}).",
-        view.commands.len(),
+        "- {} over {span}{when} ({}–{}).",
+        counted(view.commands.len(), "command"),
         cite(first.number),
         cite(last.number)
     );

@@ -9,6 +9,7 @@ use super::tree::Sink;
 use super::{Condition, HopKind, Invocation, Tree, Tri, parse};
 
 pub(super) mod lines;
+mod nesting;
 
 fn last_leaf(tree: &Tree) -> &Invocation {
     tree.leaves().last().expect("a leaf")

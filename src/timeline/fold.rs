@@ -27,6 +27,8 @@ pub(super) struct Builder {
     pids_seen: HashMap<String, Vec<i64>>,
     /// Logs of which the command at hand showed nothing but lines of an earlier run.
     all_old: HashSet<(String, String)>,
+    /// How far a host's clock is ahead of the recorder's, in microseconds, as a look at it showed.
+    clocks: HashMap<String, i64>,
 }
 
 impl Builder {
@@ -36,7 +38,15 @@ impl Builder {
         for one in of_line {
             self.line_fact(index, command, one);
         }
-        let ages = file_ages(command);
+        let ages = file_ages(command, &self.clocks);
+        for observed in &command.facts {
+            if let Fact::Clock(clock) = &observed.fact
+                && !clock.day_unknown
+            {
+                let host = line::observed_host(command, observed).to_owned();
+                self.clocks.insert(host, clock.time_us - command.at.0);
+            }
+        }
         let mut touched: BTreeMap<usize, ()> = BTreeMap::new();
         let facts = self.output_entries(index, command, &ages);
         for mut entry in facts {
@@ -509,27 +519,45 @@ fn port_in(text: &str) -> Option<i64> {
     found
 }
 
-/// Ages of files at the time of the look, where the same command showed the host's clock.
-fn file_ages(command: &Command) -> HashMap<usize, f64> {
-    let clock = command
-        .facts
-        .iter()
-        .find_map(|observed| match &observed.fact {
-            Fact::Clock(clock) if !clock.day_unknown => Some((
-                line::observed_host(command, observed).to_owned(),
-                clock.time_us,
-            )),
-            _ => None,
-        });
-    let Some((host, now)) = clock else {
-        return HashMap::new();
-    };
+/// A time of day that differs from the recorder's by less than this is taken as of the same day.
+const SAME_CLOCK_US: i64 = 15 * 60 * 1_000_000;
+const DAY_US: i64 = 86_400 * 1_000_000;
+
+/// Ages of files at the time of the look, where the host's clock is known: the same command showed
+/// it, or an earlier one did and told how far it is ahead.
+fn file_ages(command: &Command, clocks: &HashMap<String, i64>) -> HashMap<usize, f64> {
+    let mut now: HashMap<&str, i64> = HashMap::new();
+    for observed in &command.facts {
+        let Fact::Clock(clock) = &observed.fact else {
+            continue;
+        };
+        let host = line::observed_host(command, observed);
+        if !clock.day_unknown {
+            now.insert(host, clock.time_us);
+        } else if !now.contains_key(host) {
+            // `date +%T`: of the day on which it is nearest to the recorder's clock. A host that
+            // prints another zone's time does not come near.
+            let day = command.at.0.div_euclid(DAY_US) * DAY_US;
+            let nearest = [-DAY_US, 0, DAY_US]
+                .into_iter()
+                .map(|shift| day + shift + clock.time_us)
+                .min_by_key(|one| one.abs_diff(command.at.0));
+            if let Some(nearest) = nearest
+                && nearest.abs_diff(command.at.0) < SAME_CLOCK_US.unsigned_abs()
+            {
+                now.insert(host, nearest);
+            }
+        }
+    }
     command
         .facts
         .iter()
         .enumerate()
         .filter_map(|(place, observed)| match &observed.fact {
-            Fact::File(file) if line::observed_host(command, observed) == host => {
+            Fact::File(file) => {
+                let host = line::observed_host(command, observed);
+                let ahead = || clocks.get(host).map(|ahead| command.at.0 + ahead);
+                let now = now.get(host).copied().or_else(ahead)?;
                 let written = Micros(file.mtime_us?);
                 Some((place, Micros(now).seconds_since(written)))
             }

@@ -212,27 +212,22 @@ fn launched(
     entry: &Entry,
     launch: &crate::fact::Launch,
 ) -> Vec<Postcondition> {
-    let Some(record) = timeline
-        .launches
-        .iter()
-        .position(|record| record.entry == index)
-    else {
+    // Launches are in the order of their entries.
+    let launches = &timeline.launches;
+    let Ok(record) = launches.binary_search_by_key(&index, |record| record.entry) else {
         return Vec::new();
     };
-    let states: Vec<(usize, &crate::fact::LaunchState)> = timeline
-        .entries
-        .iter()
-        .enumerate()
-        .filter_map(|(at, later)| match &later.fact {
-            Fact::LaunchState(state) if later.launch == Some(record) => Some((at, state)),
+    let last = launches.get(record).and_then(|record| {
+        let at = record.state?;
+        match &timeline.entries.get(at)?.fact {
+            Fact::LaunchState(state) => Some((at, state)),
             _ => None,
-        })
-        .collect();
-    let last = states.last();
+        }
+    });
     let mut out = Vec::new();
     let alive = match last {
-        Some((at, state)) if state.process == "running" => (Met::Met, vec![*at]),
-        Some((at, state)) if state.process == "absent" => (Met::Unmet, vec![*at]),
+        Some((at, state)) if state.process == "running" => (Met::Met, vec![at]),
+        Some((at, state)) if state.process == "absent" => (Met::Unmet, vec![at]),
         _ => (Met::Unchecked, Vec::new()),
     };
     let name = launch.script.as_deref().unwrap_or(&launch.program);
@@ -255,8 +250,8 @@ fn launched(
     if let Some(log) = &launch.log {
         let fresh = match last {
             Some((at, state)) => match state.log.as_str() {
-                "fresh" | "unchanged" => (Met::Met, vec![*at]),
-                "stale" | "absent" => (Met::Unmet, vec![*at]),
+                "fresh" | "unchanged" => (Met::Met, vec![at]),
+                "stale" | "absent" => (Met::Unmet, vec![at]),
                 _ => (Met::Unchecked, Vec::new()),
             },
             None => (Met::Unchecked, Vec::new()),

@@ -1,6 +1,7 @@
 //! Which launch a fact speaks of: by pid, log, port, pattern, or because it is the host's only one.
 
 use crate::fact::cover::same_path;
+use crate::fact::pattern::found;
 use crate::fact::{self, Fact};
 
 /// What is known of a launch that facts may speak of.
@@ -58,10 +59,7 @@ impl Target {
             self.script.as_deref(),
             self.log.as_deref(),
         ];
-        let meets = |text: &str| {
-            regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
-                || text.contains(&plain)
-        };
+        let meets = |text: &str| found(pattern, text) == Some(true) || text.contains(&plain);
         texts.into_iter().flatten().any(meets) || self.aliases.iter().any(|alias| meets(alias))
     }
 

@@ -74,6 +74,10 @@ pub struct FindingView {
     pub evidence: Vec<EvidenceView>,
     /// Competing explanations.
     pub hypotheses: Vec<HypothesisView>,
+    /// Where it was seen before, in words; may be empty.
+    pub seen: Markup,
+    /// The sessions: address and name.
+    pub seen_in: Vec<(String, String)>,
     /// Numbers of its commands, separated by spaces, to light them up.
     pub numbers: String,
     /// It is the first one, and open.
@@ -104,6 +108,8 @@ pub struct HypothesisView {
     pub word: &'static str,
     /// Belief as the class of a bar.
     pub bar: &'static str,
+    /// How its prior was moved, in words; may be empty.
+    pub prior: String,
     /// It is ruled out.
     pub refuted: bool,
     /// What speaks for it.
@@ -251,6 +257,22 @@ pub fn finding(base: &str, finding: &Finding) -> FindingView {
             .iter()
             .map(|h| hypothesis(base, h))
             .collect(),
+        seen: plain(
+            &finding
+                .seen_before
+                .as_ref()
+                .map_or_else(String::new, said::seen_before),
+        ),
+        seen_in: finding
+            .seen_before
+            .iter()
+            .flat_map(|seen| &seen.sessions)
+            .map(|seen| {
+                let name = seen.title.as_ref().map(|title| words::shorten(title, 40));
+                let name = name.unwrap_or_else(|| seen.session.short());
+                (format!("/s/{}", seen.session), name)
+            })
+            .collect(),
         numbers: numbers.join(" "),
         first: false,
     }
@@ -301,6 +323,7 @@ fn hypothesis(base: &str, hypothesis: &Hypothesis) -> HypothesisView {
         } else {
             hypothesis.probability
         }),
+        prior: said::prior_moved(hypothesis).unwrap_or_default(),
         refuted: hypothesis.refuted,
         supports: evidence(base, &hypothesis.supports),
         against: evidence(base, &hypothesis.against),

@@ -154,3 +154,52 @@ fn every_case_is_told_apart() {
     assert_eq!(faults.len(), all.len());
     assert!(said.is_empty(), "\n{}\n", said.join("\n"));
 }
+
+/// The steps of a case up to one of them, as a case of its own.
+fn first_steps(text: &str, many: usize) -> String {
+    let mut steps = 0;
+    let mut kept = String::new();
+    for line in text.lines() {
+        steps += usize::from(line.starts_with("- at:"));
+        if steps > many {
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept
+}
+
+#[test]
+fn an_hour_in_which_nothing_is_wrong_accuses_nobody_on_the_way() {
+    let folder = folder();
+    let mut said = Vec::new();
+    for name in [
+        "made-healthy-hour-laptop",
+        "made-healthy-hour-gpu",
+        "made-healthy-hour-cluster",
+    ] {
+        let text = fs::read_to_string(folder.join(format!("{name}.yaml"))).unwrap();
+        let steps = text
+            .lines()
+            .filter(|line| line.starts_with("- at:"))
+            .count();
+        assert!(steps > 15, "{name}: {steps} steps");
+        let home = tempfile::tempdir().unwrap();
+        block_on(async {
+            let store = Store::open(home.path()).await.unwrap();
+            for many in 1..=steps {
+                let diagnosis = diagnose(&store, &first_steps(&text, many)).await.unwrap();
+                let accusers = diagnosis.findings.iter().filter(|finding| accuses(finding));
+                said.extend(
+                    accusers.map(|finding| {
+                        format!("{name} after {many} commands: {}", finding.playbook)
+                    }),
+                );
+            }
+            store.close().await;
+        })
+        .unwrap();
+    }
+    assert!(said.is_empty(), "\n{}\n", said.join("\n"));
+}

@@ -23,6 +23,7 @@ const ORDER: &[&str] = &[
     "index",
     "import",
     "export",
+    "settings",
     "projection",
     "report",
     "web",

@@ -8,6 +8,7 @@
 )]
 
 mod attribution;
+mod author;
 mod bad_input;
 mod bench;
 mod cases;

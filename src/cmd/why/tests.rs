@@ -45,6 +45,7 @@ fn hypothesis(
         title: title.to_owned(),
         kind: None,
         probability,
+        prior: None,
         supports,
         against,
         refuted: false,
@@ -80,6 +81,7 @@ fn finding(title: &str, kind: &str) -> Finding {
         },
         evidence: vec![evidence(4, "it was seen")],
         hypotheses: Vec::new(),
+        seen_before: None,
         next: Vec::new(),
         remedy: String::new(),
         since: Micros::parse("2026-11-30T11:02:13Z").unwrap(),
@@ -94,6 +96,7 @@ fn diagnosis(findings: Vec<Finding>) -> Diagnosis {
         findings,
         launches: Vec::new(),
         postconditions: Vec::new(),
+        seen_errors: Vec::new(),
         next: Vec::new(),
     }
 }

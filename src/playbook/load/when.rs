@@ -168,7 +168,11 @@ impl Loader<'_> {
             Some(Form::Series(series)) => Some(series.bind.fact),
             _ => None,
         };
-        let inner = inner?;
+        let mut inner = inner?;
+        if let Form::All(steps) | Form::Any(steps) = &mut inner {
+            // A group's bounds are those of each of its steps.
+            tighten(steps, within_s, after_s);
+        }
         let says = fields
             .get("says")
             .and_then(|node| self.template_with(node, "says", it));
@@ -471,6 +475,23 @@ impl Loader<'_> {
 fn fields_of(fact: &FactType) -> String {
     let names: Vec<_> = fact.fields.iter().map(|field| field.name).collect();
     format!("its fields: {}", names.join(", "))
+}
+
+/// Gives the bounds in time of a group to its steps, where theirs are wider.
+fn tighten(steps: &mut [Step], within_s: Option<f64>, after_s: Option<f64>) {
+    for step in steps {
+        step.within_s = match (step.within_s, within_s) {
+            (Some(own), Some(group)) => Some(own.min(group)),
+            (own, group) => own.or(group),
+        };
+        step.after_s = match (step.after_s, after_s) {
+            (Some(own), Some(group)) => Some(own.max(group)),
+            (own, group) => own.or(group),
+        };
+        if let Form::All(steps) | Form::Any(steps) = &mut step.form {
+            tighten(steps, within_s, after_s);
+        }
+    }
 }
 
 /// Differences that mean nothing, by a field's unit.

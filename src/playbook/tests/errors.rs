@@ -1,9 +1,9 @@
-use super::super::lint::lint;
+use super::super::lint::{lint, lint_all};
 use super::super::load;
 
 const GOOD: &str = r#"id: a-book
 version: 1
-kind: made.up
+kind: own.made
 severity: high
 scope: host
 title: "on {{K.host}}"
@@ -116,7 +116,7 @@ fn faults_have_their_place_and_a_hint() {
             "on: [command]\n      at_least: 2\n",
             "13:7: `at_least` does not belong beside `fact`",
         ),
-        ("kind: made.up", "kind: made", "3:7: `made` is no kind"),
+        ("kind: own.made", "kind: made", "3:7: `made` is no kind"),
         (
             "fact: kill",
             "fact: kil",
@@ -196,7 +196,7 @@ fn faults_have_their_place_and_a_hint() {
 #[test]
 fn one_reading_gives_every_fault() {
     let said = said(
-        "kind: made.up\nseverity: high",
+        "kind: own.made\nseverity: high",
         "kind: made\nseverity: hgih",
     );
     assert_eq!(said.len(), 2, "{said:#?}");
@@ -334,6 +334,192 @@ fn nothing_breaks_on_nonsense() {
     }
 }
 
+/// Every fault of lint stands at the very word it is about, and says what to write instead.
+#[test]
+fn lint_points_at_the_word_and_says_what_to_write() {
+    for (from, to, at, message, hint) in [
+        ("", "", "tests:", "no near miss", "`expect: silent`"),
+        ("", "", "tests:", "no healthy twin", "`healthy: true`"),
+        (
+            "expect: fires",
+            "expect: silent",
+            "tests:",
+            "no test fires",
+            "`expect: fires`",
+        ),
+        (
+            "      on: [command]\n",
+            "",
+            "as: E",
+            "this `exit` is joined to nothing",
+            "`on: [host]`",
+        ),
+        (
+            "kind: own.made",
+            "kind: proces.crashed",
+            "proces.crashed",
+            "`proces.crashed` is no known kind",
+            "did you mean `process.crashed`?",
+        ),
+        (
+            "kind: own.made",
+            "kind: cuda.odd_thing",
+            "cuda.odd_thing",
+            "is no known kind",
+            "begins with `own.`",
+        ),
+        (
+            "title: Two, prior",
+            "title: Two, kind: disk.ful, prior",
+            "disk.ful",
+            "`disk.ful` is no known kind",
+            "`disk.full`",
+        ),
+        (
+            "scope: host",
+            "scope: host\nclaim: established",
+            "claim:",
+            "established, and no observation is decisive",
+            "`decisive: HYPOTHESIS`",
+        ),
+        (
+            "likely: { one: usually, two: rarely }",
+            "likely: { one: usually }",
+            "two, title",
+            "no observation speaks for or against `two`",
+            "`likely: { two: usually }`",
+        ),
+        (
+            "likely: { one: usually, two: rarely }",
+            "likely: { one: usually, two: usually }",
+            "two, title",
+            "`two` is never likelier than `one`",
+            "an observation that `two` makes likelier",
+        ),
+        (
+            "prior: .4",
+            "prior: .9",
+            "hypotheses:",
+            "priors add up to 1.40",
+            "at most .9",
+        ),
+        (
+            "likely: { one: usually, two: rarely }",
+            "likely: { one: some, two: some }",
+            "[gone]",
+            "probe `ps` separates nothing",
+            "`likely`",
+        ),
+        (
+            ", yields: [gone]",
+            "",
+            "ps, run",
+            "probe `ps` yields nothing",
+            "`yields: [OBSERVATION]`",
+        ),
+        (
+            "run: \"pgrep -f {{K.pattern}}\"",
+            "run: \"rm -rf /tmp/x\"",
+            "\"rm -rf",
+            "probe `ps` is not read-only: destructive",
+            "`safety: destructive`",
+        ),
+        (
+            "run: \"pgrep -f {{K.pattern}}\"",
+            "run: \"systemctl restart x\", safety: read-only",
+            "read-only, why",
+            "probe `ps` is not read-only, its class is `changes state`",
+            "`safety: changes state`",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "pgrep -f '{{K.pattern}}'",
+            "\"pgrep",
+            "a hole stands within quotes",
+            "write it bare",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "bash -c {{K.pattern}}",
+            "\"bash",
+            "a second shell reads what fills the hole",
+            "run the inner command itself",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "ssh other pgrep -f {{K.pattern}}",
+            "\"ssh",
+            "a second shell reads",
+            "`on`",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "{{K.pattern}} --version",
+            "\"{{K",
+            "is run as a command",
+            "name the program",
+        ),
+        (
+            "pgrep -f {{K.pattern}}",
+            "awk {{K.pattern}} /etc/passwd",
+            "\"awk",
+            "`awk` reads what fills the hole as code",
+            "awk -v",
+        ),
+        (
+            "where: it.count == 0",
+            "where: \"it.tool == 'x' && it.count == 0\"",
+            "tests:",
+            "no near miss",
+            "",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let text = GOOD.replacen(from, to, 1);
+        let playbook = load("a.yaml", &text).unwrap_or_else(|faults| panic!("{to}: {faults:#?}"));
+        let faults = lint(&playbook);
+        let found = faults.iter().find(|fault| fault.message.contains(message));
+        let found = found.unwrap_or_else(|| panic!("{to}: {faults:#?}"));
+        let line = text.lines().nth(found.line - 1).unwrap();
+        let there: String = line.chars().skip(found.column - 1).collect();
+        assert!(there.starts_with(at), "{to}: {there} | {found:#?}");
+        assert!(
+            found.hint.as_ref().unwrap().contains(hint),
+            "{to}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn safe_holes_are_left_alone() {
+    for run in [
+        "awk -v x={{K.pattern}} '{ print x }' /etc/passwd",
+        "grep -F -- {{K.pattern}} /var/log/syslog",
+        "ps -p $(pgrep -f {{K.pattern}} | head -1)",
+        "docker exec {{K.container}} ps aux",
+        "sudo ls -l {{K.pattern}}",
+    ] {
+        let text = GOOD.replacen("pgrep -f {{K.pattern}}", run, 1);
+        let playbook = load("a.yaml", &text).unwrap_or_else(|faults| panic!("{run}: {faults:#?}"));
+        let said: Vec<_> = lint(&playbook)
+            .into_iter()
+            .filter(|fault| fault.message.contains("hole"))
+            .collect();
+        assert!(said.is_empty(), "{run}: {said:#?}");
+    }
+}
+
+#[test]
+fn an_id_that_two_have_is_said_where_it_stands() {
+    let one = load("a.yaml", GOOD).unwrap();
+    let two = load("b.yaml", GOOD).unwrap();
+    let faults = lint_all(&[one, two]);
+    let (name, fault) = faults.last().unwrap();
+    assert_eq!((name.as_str(), fault.line, fault.column), ("b.yaml", 1, 1));
+    assert_eq!(fault.message, "`a-book` is the id of a.yaml too");
+    assert!(fault.hint.is_some());
+}
+
 #[test]
 fn lint_says_what_is_missing() {
     let of = |from: &str, to: &str| {
@@ -364,7 +550,7 @@ fn lint_says_what_is_missing() {
         (
             "pgrep -f {{K.pattern}}",
             "pgrep -f '{{K.pattern}}'",
-            "a hole of probe `ps` stands within quotes",
+            "probe `ps`: a hole stands within quotes",
         ),
         (", yields: [gone]", "", "probe `ps` yields nothing"),
         ("expect: fires", "expect: silent", "no test fires"),
@@ -382,7 +568,10 @@ fn lint_says_what_is_missing() {
     let said = lint(&load("a.yaml", &words).unwrap());
     assert!(
         said.iter()
-            .any(|one| one.message.contains("`log` is never 'stael'")),
+            .any(|one| one.message == "`log` is never 'stael'"
+                && one.hint.as_deref() == Some("did you mean 'stale'?")
+                && words.lines().nth(one.line - 1).unwrap()[one.column - 1..]
+                    .starts_with("'stael'")),
         "{said:#?}"
     );
 }

@@ -583,3 +583,24 @@ fn a_log_join_follows_the_launch() {
     made.command(2, "h").shows(log("x/run.log", "1"));
     assert!(made.fires(&playbook));
 }
+
+#[test]
+fn bounds_in_time_of_a_group_are_those_of_its_steps() {
+    let playbook = playbook(
+        "host",
+        "
+steps:
+  - { as: K, fact: kill }
+  - any:
+      - { fact: line, on: [host] }
+      - { fact: process, on: [host] }
+    within: 10s
+",
+    );
+    let mut made = Made::new();
+    made.command(0, "h").says(kill("x"));
+    made.command(11, "h").shows(line("late"));
+    assert!(!made.fires(&playbook));
+    made.command(10, "h").shows(line("in time"));
+    assert!(made.fires(&playbook));
+}

@@ -633,11 +633,10 @@ impl Author<'_> {
 
     fn ty(&mut self) -> &'static str {
         // What was asked for before is asked for again, often.
-        let ty = if self.dice.chance(35) && !self.types.is_empty() {
-            *self.dice.pick(&self.types)
-        } else {
-            self.dice.pick(ASKED).0
-        };
+        let again = (self.dice.chance(35) && !self.types.is_empty())
+            .then(|| *self.dice.pick(&self.types))
+            .filter(|ty| *ty != "dir_look");
+        let ty = again.unwrap_or_else(|| self.dice.pick(ASKED).0);
         self.types.push(ty);
         ty
     }
@@ -754,7 +753,7 @@ impl Author<'_> {
                 field(&self.bound, "log", &["launch"])
                     .unwrap_or_else(|| "\"'/srv/run.log'\"".into()),
                 "file",
-                "file",
+                "dir_look",
             ),
             3 => (
                 "port",

@@ -229,7 +229,9 @@ pub(super) fn is_tool_message(line: &str, tool: &str) -> bool {
     ];
     let Some((front, rest)) = line.split_once(": ") else {
         return line.starts_with("-- No entries --")
-            || line.starts_with("==> ") && line.ends_with(" <==") && tool != "tail";
+            || line.starts_with("==> ")
+                && line.ends_with(" <==")
+                && !matches!(tool, "tail" | "gtail" | "head" | "ghead");
     };
     if front == tool || TOOLS.contains(&front) {
         let said = [

@@ -1,43 +1,20 @@
 //! Playbooks: the shipped ones and a person's own.
 
-use std::path::Path;
-
 use crate::diagnosis::Severity;
 use crate::playbook::{self, Fault, Playbook, lint, testing};
 
 use super::{Data, PlaybookCard, PlaybookText};
+use crate::projection::library::{self, OwnFile};
 use crate::web::failure::Failure;
-
-/// A file of a person's own, read or refused.
-struct Own {
-    name: String,
-    text: String,
-    read: Result<Playbook, Vec<Fault>>,
-}
 
 impl Data {
     /// The playbooks that read: one of a person's own stands in place of a shipped one of its id.
     pub(super) fn all_playbooks(&self) -> Vec<Playbook> {
-        let mut all = playbook::shipped().to_vec();
-        for own in self.own_files().into_iter().filter_map(|own| own.read.ok()) {
-            all.retain(|shipped| shipped.id != own.id);
-            all.push(own);
-        }
-        all
+        library::with_shipped(self.own_files())
     }
 
-    fn own_files(&self) -> Vec<Own> {
-        let folder = self.own_playbooks.as_deref();
-        let mut files = folder.map(files_in).unwrap_or_default();
-        files.sort();
-        files
-            .into_iter()
-            .map(|(name, text)| Own {
-                read: playbook::load(&name, &text),
-                name,
-                text,
-            })
-            .collect()
+    fn own_files(&self) -> Vec<OwnFile> {
+        library::own_files(self.own_playbooks.as_deref())
     }
 
     /// All playbooks, those that do not read among them.
@@ -109,21 +86,6 @@ impl Data {
     }
 }
 
-fn files_in(folder: &Path) -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            matches!(extension, Some("yaml" | "yml"))
-        })
-        .filter_map(|path| {
-            let text = std::fs::read_to_string(&path).ok()?;
-            Some((path.display().to_string(), text))
-        })
-        .collect()
-}
-
 /// A `title:` or `id:` of a text, for playbooks that do not read.
 fn key(text: &str, key: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
@@ -150,11 +112,11 @@ fn without_holes(title: &str) -> String {
     out
 }
 
-fn own_card(own: &Own) -> PlaybookCard {
+fn own_card(own: &OwnFile) -> PlaybookCard {
     match &own.read {
         Ok(playbook) => card(playbook, true),
         Err(faults) => PlaybookCard {
-            id: key(&own.text, "id").unwrap_or_else(|| own.name.clone()),
+            id: key(&own.text, "id").unwrap_or_else(|| own.name()),
             title: key(&own.text, "title").unwrap_or_else(|| "It does not read".to_owned()),
             kind: key(&own.text, "kind").unwrap_or_default(),
             severity: Severity::Info,

@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 
 use crate::id::SessionId;
 use crate::projection::{self, judge, postmortem};
+use crate::settings::Settings;
 use crate::store::Diagnosed;
 use crate::time::Micros;
 
@@ -117,7 +118,10 @@ impl Data {
         let Ok(cards) = self.sessions(most).await else {
             return;
         };
-        let stamp = judge::stamp(&self.all_playbooks());
+        let learn = Settings::read().learn;
+        let Ok(stamp) = judge::stamp(&self.store, &self.all_playbooks(), learn).await else {
+            return;
+        };
         for card in cards {
             let holds_for = Diagnosed {
                 seq: card.last_seq,

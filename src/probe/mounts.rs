@@ -1,0 +1,167 @@
+//! What is mounted: `mount`, `findmnt`, `lsblk`.
+//!
+//! Source: util-linux 2.34 to 2.40; `tests/fixtures/probes/mount`.
+
+use super::table::Table;
+use super::words::{Args, number, size_bytes};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, texts};
+use crate::fact::Disk;
+use crate::shell::Invocation;
+
+/// `mount` without arguments, `findmnt`, `lsblk`.
+pub(super) struct Mounts;
+
+/// Marks that draw a tree.
+const TREE: &[char] = &['├', '└', '─', '│', '|', '`', '-', ' '];
+
+impl Probe for Mounts {
+    fn recognises(&self, invocation: &Invocation) -> bool {
+        match invocation.program() {
+            "mount" => Args::of(invocation, "t types").operands.is_empty(),
+            "findmnt" | "lsblk" => !invocation
+                .args()
+                .iter()
+                .any(|word| word.text == "-J" || word.text == "--json" || word.text == "-P"),
+            _ => false,
+        }
+    }
+
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let program = ctx.invocation.program();
+        Grammar::any(move |line, _| match program {
+            "mount" => mounted(line).is_some().into(),
+            _ => {
+                let head = line.contains("TARGET") || line.starts_with("NAME");
+                if head {
+                    Fit::Surely
+                } else if line.split_whitespace().count() >= 2 {
+                    Fit::Likely
+                } else {
+                    Fit::Perhaps
+                }
+            }
+        })
+    }
+
+    fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        if !ctx.filter.keeps_lines() {
+            texts::as_plain(lines, ctx, sink);
+            return;
+        }
+        let mut head = default_head(ctx.invocation);
+        for line in lines {
+            let disk = match ctx.invocation.program() {
+                "mount" => mounted(&line.text),
+                _ if line.text.contains("TARGET") && !line.text.contains('/')
+                    || line.text.starts_with("NAME") =>
+                {
+                    head = Table::narrow(&line.text);
+                    None
+                }
+                "findmnt" => found(&line.text, &head),
+                _ => block(&line.text, &head),
+            };
+            if let Some(disk) = disk {
+                sink.line(line, disk);
+            }
+        }
+    }
+}
+
+/// The columns where no head stands.
+fn default_head(invocation: &Invocation) -> Table {
+    let args = Args::of(
+        invocation,
+        "o output T target t types S source M mountpoint O options e I x",
+    );
+    match args.value(&["o", "output"]) {
+        Some(list) => Table::narrow(&list.to_uppercase().replace(',', "  ")),
+        None if invocation.program() == "findmnt" => {
+            Table::narrow("TARGET  SOURCE  FSTYPE  OPTIONS")
+        }
+        None => Table::default(),
+    }
+}
+
+fn is_read_only(options: &str) -> bool {
+    options.split(',').any(|option| option == "ro")
+}
+
+/// `/dev/sda1 on / type ext4 (rw,relatime)`
+fn mounted(text: &str) -> Option<Disk> {
+    let (device, rest) = text.split_once(" on ")?;
+    let (mount, rest) = rest.split_once(" type ")?;
+    let (fs_type, options) = rest.split_once(" (")?;
+    Some(Disk {
+        mount: mount.to_owned(),
+        device: device.to_owned(),
+        fs_type: Some(fs_type.to_owned()),
+        read_only: Some(is_read_only(options.trim_end_matches(')'))),
+        ..Disk::default()
+    })
+}
+
+fn found(text: &str, head: &Table) -> Option<Disk> {
+    let bare = text.trim_start_matches(TREE);
+    let row = head.row(bare);
+    let mount = row
+        .get(&["TARGET"])
+        .filter(|mount| mount.starts_with('/'))?;
+    let size = |names: &[&str]| {
+        row.get(names)
+            .and_then(|size| size_bytes(size, 1.0))
+            .map(|bytes| bytes / 1_048_576.0)
+    };
+    Some(Disk {
+        mount: mount.to_owned(),
+        device: row.text(&["SOURCE"]).unwrap_or_default(),
+        size_mib: size(&["SIZE"]),
+        available_mib: size(&["AVAIL"]),
+        used_pct: row.get(&["USE%"]).and_then(number),
+        fs_type: row.text(&["FSTYPE"]),
+        read_only: row.get(&["OPTIONS"]).map(is_read_only),
+        ..Disk::default()
+    })
+}
+
+/// `├─sda1   8:1    0   100G  0 part /`
+fn block(text: &str, head: &Table) -> Option<Disk> {
+    let bare = text.trim_start_matches(TREE);
+    if head.has("FSTYPE") && !head.has("SIZE") {
+        let words: Vec<&str> = bare.split_whitespace().collect();
+        let mount = words.last().filter(|mount| mount.starts_with('/'))?;
+        return Some(Disk {
+            mount: (*mount).to_owned(),
+            device: (*words.first()?).to_owned(),
+            fs_type: words
+                .get(1)
+                .filter(|_| words.len() > 2)
+                .map(|kind| (*kind).to_owned()),
+            ..Disk::default()
+        });
+    }
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let (device, rest) = words.split_first()?;
+    let mount = rest.last().filter(|mount| mount.starts_with('/'))?;
+    let size = rest
+        .iter()
+        .find(|word| word.ends_with(['G', 'T', 'M', 'K', 'P']) && number(word).is_some());
+    let at = rest.iter().position(|word| {
+        matches!(*word, "part" | "disk" | "lvm" | "rom" | "loop" | "crypt")
+            || word.starts_with("raid")
+    });
+    let read_only = at
+        .and_then(|at| at.checked_sub(1))
+        .and_then(|at| rest.get(at))
+        .filter(|word| matches!(**word, "0" | "1"))
+        .map(|word| *word == "1");
+    Some(Disk {
+        mount: (*mount).to_owned(),
+        device: format!("/dev/{}", device.trim_start_matches("/dev/")),
+        size_mib: size
+            .and_then(|size| size_bytes(size, 1.0))
+            .map(|bytes| bytes / 1_048_576.0),
+        read_only,
+        ..Disk::default()
+    })
+}

@@ -1,0 +1,137 @@
+//! A person's settings: `config.toml` in `$XDG_CONFIG_HOME/casebook`, and what lies beside it.
+//!
+//! The file is the plain part of TOML: `key = true`, one a line, `#` for comments. What is not known
+//! is a fault with its line; it never stops a verb.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// What is wrong in `config.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{path}:{line}: {problem}", path = .path.display())]
+pub struct BadSetting {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, and what may stand there.
+    pub problem: String,
+}
+
+/// Settings, those of a person over the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Confirmed findings of other sessions move the priors of their playbooks' hypotheses.
+    pub learn: bool,
+    /// Before a command runs, one line says that it is about to hurt itself.
+    pub hints: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            learn: true,
+            hints: true,
+        }
+    }
+}
+
+/// The folder of a person's settings; `None` where there is no home.
+pub fn folder() -> Option<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")))?;
+    Some(config.join("casebook"))
+}
+
+impl Settings {
+    /// The settings in force.
+    pub fn read() -> Self {
+        Self::read_with_faults().0
+    }
+
+    /// The settings in force, and what is wrong in the file.
+    pub fn read_with_faults() -> (Self, Vec<BadSetting>) {
+        let Some(path) = folder().map(|folder| folder.join("config.toml")) else {
+            return (Self::default(), Vec::new());
+        };
+        match std::fs::read(&path) {
+            Ok(bytes) => parse(&path, &String::from_utf8_lossy(&bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                (Self::default(), Vec::new())
+            }
+            Err(error) => {
+                let fault = BadSetting {
+                    path,
+                    line: 1,
+                    problem: format!("cannot be read: {error}"),
+                };
+                (Self::default(), vec![fault])
+            }
+        }
+    }
+}
+
+fn parse(path: &Path, text: &str) -> (Settings, Vec<BadSetting>) {
+    let mut settings = Settings::default();
+    let mut faults = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or("").trim();
+        if line.is_empty() {
+            continue;
+        }
+        let mut fault = |problem: String| {
+            faults.push(BadSetting {
+                path: path.to_owned(),
+                line: number,
+                problem,
+            });
+        };
+        let Some((key, value)) = line.split_once('=') else {
+            fault(format!("`{line}` is no setting: write `learn = false`"));
+            continue;
+        };
+        let (key, value) = (key.trim(), value.trim());
+        let setting = match key {
+            "learn" => &mut settings.learn,
+            "hints" => &mut settings.hints,
+            other => {
+                fault(format!(
+                    "there is no setting `{other}`; known: learn, hints"
+                ));
+                continue;
+            }
+        };
+        match value {
+            "true" => *setting = true,
+            "false" => *setting = false,
+            other => fault(format!("`{key}` is true or false, not `{other}`")),
+        }
+    }
+    (settings, faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_counts_and_what_is_not_is_said() {
+        let path = Path::new("config.toml");
+        let (settings, faults) = parse(path, "# mine\nlearn = false # not yet\nhints=false\n");
+        assert!(!settings.learn && !settings.hints && faults.is_empty());
+        let (settings, faults) = parse(path, "learn = maybe\nlern = true\nwhat\n");
+        assert_eq!(settings, Settings::default());
+        let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "config.toml:1: `learn` is true or false, not `maybe`",
+                "config.toml:2: there is no setting `lern`; known: learn, hints",
+                "config.toml:3: `what` is no setting: write `learn = false`",
+            ]
+        );
+    }
+}
