@@ -485,16 +485,13 @@ impl Streamer {
             from += line + 1;
         }
         let dropped = given.get(..from).unwrap_or_default();
-        let row = memchr::memrchr2(b'\n', b'\r', dropped);
-        let begun = dropped
-            .get(row.map_or(0, |row| row + 1)..)
+        // Past any width it does not matter how far: only the end is looked at.
+        let end = dropped
+            .get(dropped.len().saturating_sub(4096)..)
             .unwrap_or_default();
-        // Past any width it does not matter how far.
-        let seen = if begun.len() > 4096 {
-            begun.len()
-        } else {
-            begun.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
-        };
+        let row = memchr::memrchr2(b'\n', b'\r', end);
+        let begun = end.get(row.map_or(0, |row| row + 1)..).unwrap_or_default();
+        let seen = begun.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
         self.column = seen
             + if row.is_some() {
                 0

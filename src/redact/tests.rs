@@ -236,6 +236,7 @@ fn each_sample_is_masked_with_colours_in_it() {
                 &b"\x1b[1;31m"[..],
                 b"\x1b[0m\x1b]8;;x\x07",
                 b"\x07",
+                b"\x1b[m\x0f",
                 b"\x1b(B",
             ] {
                 let with = [left, colour, right].concat();

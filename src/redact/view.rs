@@ -131,10 +131,8 @@ impl View {
     }
 }
 
-/// Bytes before the next one that is no text: ESC, or a control byte that terminals act upon and that
-/// neither ends nor sets apart words (bell, backspace, shifts of the character set).
+/// Bytes before the next one that is no text: ESC, or a control byte that terminals act upon in the
+/// middle of a word (bell, and the shift back to the usual characters that ends colours in some).
 fn next_special(bytes: &[u8]) -> usize {
-    let end = memchr3(0x1b, 0x08, 0x07, bytes).unwrap_or(bytes.len());
-    let head = bytes.get(..end).unwrap_or_default();
-    memchr2(0x0e, 0x0f, head).unwrap_or(end)
+    memchr3(0x1b, 0x07, 0x0f, bytes).unwrap_or(bytes.len())
 }
