@@ -1,8 +1,11 @@
 //! How long playbooks take: many facts by many playbooks, a new fact to its finding, `why` on a long
 //! session. Prints one row each; `docs/benchmarks.md` keeps them.
 
+#![expect(clippy::print_stdout, reason = "a bench prints its rows")]
+
 use std::time::{Duration, Instant};
 
+use casebook::diagnosis::experience::Experience;
 use casebook::diagnosis::{self, Sources};
 use casebook::id::{CommandId, SessionId};
 use casebook::playbook::steps::{CaseStep, commands};
@@ -230,6 +233,7 @@ fn why(stock: &Stock) {
         Sources {
             timeline: &timeline,
             judgements: &[],
+            experience: &Experience::default(),
             quotes: &|_, _, _, _| String::new(),
             session: SessionId::new(),
             relative_time: true,

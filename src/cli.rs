@@ -116,6 +116,9 @@ pub struct Why {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+    /// Lay one finding open: each clause, each observation and what it did
+    #[arg(long, value_name = "FINDING")]
+    pub explain: Option<String>,
     /// Exit with 1 when an open finding is at least this severe
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<SeverityArg>,
@@ -295,6 +298,8 @@ pub enum PlaybookVerb {
     Stats(Json),
     /// Begin one from a recorded session: its commands become the first test
     New(NewPlaybook),
+    /// Say why one does not fire in a session: which clause failed first, and on what
+    WhyNot(WhyNot),
     /// Print the JSON Schema of the language, for editors
     Schema,
 }
@@ -326,6 +331,18 @@ pub struct NewPlaybook {
     /// The kind of its findings [default: one of your own, own.ID]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `rec playbook why-not`
+#[derive(Debug, Args)]
+pub struct WhyNot {
+    /// The playbook's id
+    pub id: String,
+    /// The session: an id, the start of one, or `last` [default: the current one]
+    pub session: Option<String>,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,

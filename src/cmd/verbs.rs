@@ -11,7 +11,7 @@ use crate::cli::{self, ExportForm, PlaybookVerb, SeverityArg, Verb};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
 use crate::cmd::timeline as listing;
-use crate::cmd::{judge, next, playbook, sessions, show, why};
+use crate::cmd::{explain, judge, next, playbook, sessions, show, why};
 use crate::diagnosis::words::tame;
 use crate::diagnosis::{Diagnosis, Severity, Status};
 use crate::event::Stream;
@@ -101,6 +101,14 @@ pub fn complain(text: &str) {
 
 async fn dispatch(verb: Verb) -> Outcome {
     match verb {
+        Verb::Playbook(cli::PlaybookArgs {
+            verb: PlaybookVerb::WhyNot(args),
+        }) => {
+            let desk = Desk::open().await?;
+            let outcome = why_not_verb(&desk, &args).await;
+            desk.close().await;
+            outcome
+        }
         Verb::Playbook(args) => playbook_verb(args.verb).await,
         Verb::Demo(args) => crate::cmd::demo::run(&args).await,
         Verb::Serve(args) => crate::cmd::serve::run(&args.listen).await,
@@ -244,10 +252,39 @@ fn error_at(path: &std::path::Path, error: &std::io::Error) -> anyhow::Error {
     anyhow::anyhow!("cannot write {}: {error}", path.display())
 }
 
+async fn why_not_verb(desk: &Desk, args: &cli::WhyNot) -> Outcome {
+    let id = desk.session(args.session.as_deref()).await?;
+    let view = desk.view(id).await?;
+    let (playbook, stopped) = explain::why_not(desk, &view, &args.id).await?;
+    if args.json {
+        say_json(&explain::why_not_json(&view, &playbook, &stopped)?);
+    } else {
+        let paint = Paint::of_stdout(false);
+        say(&explain::render_why_not(&playbook, &stopped, paint));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn explain_finding(desk: &Desk, view: &SessionView, args: &cli::Why, text: &str) -> Outcome {
+    let explained = explain::finding(desk, view, text).await?;
+    if args.json {
+        let mut answer = serde_json::to_value(&explained)?;
+        answer["format"] = json!(1);
+        answer["session"] = json!(view.id);
+        say_json(&answer);
+    } else {
+        say(&explain::render(&explained, Paint::of_stdout(args.utc)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn why_verb(desk: &Desk, args: &crate::cli::Why) -> Outcome {
     let view = desk
         .view(desk.session(args.session.as_deref()).await?)
         .await?;
+    if let Some(text) = &args.explain {
+        return explain_finding(desk, &view, args, text).await;
+    }
     let diagnosis = desk.diagnose(&view).await?;
     if args.json {
         let mut answer = serde_json::to_value(&diagnosis)?;
@@ -449,6 +486,8 @@ async fn playbook_verb(verb: PlaybookVerb) -> Outcome {
             say_json(&crate::playbook::schema::schema());
             return Ok(ExitCode::SUCCESS);
         }
+        // Sent on before: it needs the record.
+        PlaybookVerb::WhyNot(_) => return Ok(ExitCode::SUCCESS),
         PlaybookVerb::List(args) => (playbook::list(paint), args.json),
         PlaybookVerb::Lint(args) => (playbook::lint(&args.paths)?, args.json),
         PlaybookVerb::Test(args) => (playbook::test(&args.paths, paint)?, args.json),

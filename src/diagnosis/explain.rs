@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::findings::{Draft, gather, shown};
 use super::hypotheses::Table;
-use super::{Evidence, Finding, Sources, cascades};
+use super::{Evidence, Finding, Sources, cascades, experience};
 use crate::id::FindingId;
-use crate::playbook::explain::{Clause, Role, explain as clauses_of};
+use crate::playbook::explain::{Clause, Role, WhyNot, explain as clauses_of};
 use crate::playbook::{Firing, Matches, Playbook, render};
 use crate::shell::Tri;
 
@@ -103,6 +103,7 @@ pub fn explain(
     id: FindingId,
 ) -> Option<Explained> {
     let mut drafts = gather(playbooks, matches, sources);
+    experience::recall(&mut drafts, sources);
     cascades::hang(&mut drafts);
     let related = |draft: &Draft| Related {
         id: draft.finding.id,
@@ -133,6 +134,28 @@ pub fn explain(
             .collect(),
         parts: parts.collect(),
     })
+}
+
+/// Why a playbook did not fire, with what it came to on record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stopped {
+    /// What it failed on.
+    #[serde(flatten)]
+    pub why: WhyNot,
+    /// What was matched.
+    pub seen: Vec<Evidence>,
+    /// What came nearest, or blocks or ends it.
+    pub nearest: Option<Evidence>,
+}
+
+/// Why a playbook did not fire, with quotes.
+pub fn stopped(why: WhyNot, sources: Sources<'_>) -> Stopped {
+    let show = |(at, says): &(usize, String)| shown(sources, *at, says);
+    Stopped {
+        seen: why.entries.iter().filter_map(show).collect(),
+        nearest: why.nearest.as_ref().and_then(show),
+        why,
+    }
 }
 
 fn clauses(playbook: &Playbook, firing: &Firing, sources: Sources<'_>) -> Vec<ClauseView> {

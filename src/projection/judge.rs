@@ -3,8 +3,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use crate::diagnosis::{self, Diagnosis, Judgement, Sources, Verdict};
+use crate::diagnosis::experience::Experience;
+use crate::diagnosis::explain::{Explained, Stopped};
+use crate::diagnosis::{self, Diagnosis, Judgement, Quotes, Sources, Verdict};
 use crate::event::Stream;
+use crate::id::FindingId;
 use crate::playbook::{self, Playbook};
 use crate::projection::{SessionView, experience, facts};
 use crate::settings::Settings;
@@ -50,24 +53,95 @@ pub async fn diagnose_with(
     let experience =
         experience::of_others(store, view.id, playbooks, &matches, &timeline, learn).await?;
     let judgements = judgements(view);
-    let sources = |quotes| Sources {
-        timeline: &timeline,
-        judgements: &judgements,
-        experience: &experience,
+    let diagnosis = with_quotes(store, &timeline, |quotes| {
+        let sources = sources(view, &timeline, (&judgements, &experience), quotes);
+        diagnosis::from_matches(playbooks, &matches, sources)
+    })
+    .await?;
+    keep(store, view, playbooks, &diagnosis, learn).await;
+    Ok(diagnosis)
+}
+
+/// Lays a finding open: each clause of its playbooks, each observation and what it did; `None` when
+/// the session has no such finding.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn explain(
+    store: &Store,
+    view: &SessionView,
+    playbooks: &[Playbook],
+    now: Micros,
+    finding: FindingId,
+) -> Result<Option<Explained>, StoreError> {
+    let timeline = timeline(view, now);
+    let matches = playbook::run(playbooks, &timeline);
+    let learn = Settings::read().learn;
+    let experience =
+        experience::of_others(store, view.id, playbooks, &matches, &timeline, learn).await?;
+    let judgements = judgements(view);
+    with_quotes(store, &timeline, |quotes| {
+        let sources = sources(view, &timeline, (&judgements, &experience), quotes);
+        diagnosis::explain::explain(playbooks, &matches, sources, finding)
+    })
+    .await
+}
+
+/// How far a playbook comes in a session, and what it fails on.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn why_not(
+    store: &Store,
+    view: &SessionView,
+    playbook: &Playbook,
+    now: Micros,
+) -> Result<Stopped, StoreError> {
+    let timeline = timeline(view, now);
+    let why = playbook::explain::why_not(playbook, &timeline);
+    with_quotes(store, &timeline, |quotes| {
+        diagnosis::explain::stopped(
+            why.clone(),
+            sources(view, &timeline, (&[], &Experience::default()), quotes),
+        )
+    })
+    .await
+}
+
+fn sources<'a>(
+    view: &SessionView,
+    timeline: &'a Timeline,
+    (judgements, experience): (&'a [Judgement], &'a Experience),
+    quotes: &'a Quotes<'a>,
+) -> Sources<'a> {
+    Sources {
+        timeline,
+        judgements,
+        experience,
         quotes,
         session: view.id,
         relative_time: view.relative_time,
+    }
+}
+
+/// Makes something that quotes the record. Quotes are asked for while it is made, and reading them
+/// waits: the first pass notes which bytes are wanted, the second has them.
+async fn with_quotes<T>(
+    store: &Store,
+    timeline: &Timeline,
+    make: impl Fn(&Quotes<'_>) -> T,
+) -> Result<T, StoreError> {
+    let (unquoted, asked) = {
+        let asked: RefCell<BTreeSet<Asked>> = RefCell::default();
+        let note = |command, stream, from, to| {
+            asked.borrow_mut().insert((command, stream, from, to));
+            String::new()
+        };
+        let made = make(&note);
+        (made, asked.take())
     };
-    // Quotes are asked for while findings are made, and reading them waits: the first pass notes
-    // which bytes are wanted, the second has them.
-    let asked: RefCell<BTreeSet<Asked>> = RefCell::default();
-    let note = |command, stream, from, to| {
-        asked.borrow_mut().insert((command, stream, from, to));
-        String::new()
-    };
-    let unquoted = diagnosis::from_matches(playbooks, &matches, sources(&note));
     let mut quotes: HashMap<Asked, String> = HashMap::new();
-    for wanted in asked.take() {
+    for wanted in asked {
         let (command, stream, from, to) = wanted;
         let Some(command) = timeline.commands.get(command) else {
             continue;
@@ -75,19 +149,17 @@ pub async fn diagnose_with(
         let bytes = store.output_range(command.id, stream, from, to).await?;
         quotes.insert(wanted, String::from_utf8_lossy(&bytes).into_owned());
     }
+    if quotes.is_empty() {
+        return Ok(unquoted);
+    }
+    drop(unquoted);
     let quote = |command, stream, from, to| {
         quotes
             .get(&(command, stream, from, to))
             .cloned()
             .unwrap_or_default()
     };
-    let diagnosis = if quotes.is_empty() {
-        unquoted
-    } else {
-        diagnosis::from_matches(playbooks, &matches, sources(&quote))
-    };
-    keep(store, view, playbooks, &diagnosis, learn).await;
-    Ok(diagnosis)
+    Ok(make(&quote))
 }
 
 /// Keeps the findings for search and for lists, where the database can be written. They can be made

@@ -717,3 +717,74 @@ fn what_is_not_on_record_is_said_beside_the_diagnosis() {
         "{text}"
     );
 }
+
+#[test]
+fn a_finding_is_laid_open_and_a_playbook_says_what_it_lacked() {
+    let told = told();
+    let why = told.bench.json(&["why", &told.session, "--json"]);
+    let id = why["findings"][0]["id"].as_str().unwrap().to_owned();
+    let open = told
+        .bench
+        .json(&["why", &told.session, "--json", "--explain", &id]);
+    fits(
+        &open,
+        &json!({
+            "format": "count", "session": "text", "finding": {"id": "text", "title": "text"},
+            "follows_from": [{"id": "text", "title": "text"}],
+            "root_of": [{"id": "text", "title": "text"}],
+            "parts": [{
+                "playbook": "text", "version": "count",
+                "clauses": [{
+                    "role": "text", "asks": "text", "line": "count", "state": "text",
+                    "evidence": [{"number": "count", "quote": "text", "says": "text"}],
+                }],
+                "observations": [{
+                    "id": "text", "says": "text", "state": "text", "counted": "bool",
+                    "evidence": "list",
+                    "effects": [{
+                        "hypothesis": "text", "likely": "number", "before": "number",
+                        "after": "number",
+                    }],
+                }],
+            }],
+        }),
+        "why --explain",
+    );
+    let clauses = open["parts"][0]["clauses"].as_array().unwrap();
+    assert!(clauses.iter().any(|one| {
+        one["role"] == "step" && one["state"] == "yes" && !one["evidence"][0].is_null()
+    }));
+    let part = &open["parts"][0]["playbook"];
+    let fires = told.bench.json(&[
+        "playbook",
+        "why-not",
+        part.as_str().unwrap(),
+        &told.session,
+        "--json",
+    ]);
+    assert_eq!(fires["fires"], true, "{fires:#}");
+    let all = told.bench.json(&["playbook", "list", "--json"]);
+    for playbook in all["playbooks"].as_array().unwrap().iter().step_by(24) {
+        let id = playbook["id"].as_str().unwrap();
+        let not = told
+            .bench
+            .json(&["playbook", "why-not", id, &told.session, "--json"]);
+        fits(
+            &not,
+            &json!({
+                "format": "count", "ok": "bool", "session": "text", "playbook": "text",
+                "version": "count", "fires": "bool", "reason": "text", "matched": "count",
+                "steps": "count", "asks": "text", "line": "count", "on_record": "count",
+                "says": "text", "seen": "list",
+                "parts": [{"text": "text", "state": "text", "fields": "object"}],
+            }),
+            id,
+        );
+        let fires = not["reason"] == "fires";
+        assert_eq!(not["fires"], fires);
+        assert!(
+            fires || !not["asks"].as_str().unwrap().is_empty(),
+            "{not:#}"
+        );
+    }
+}
