@@ -71,6 +71,7 @@ mod timekeeping;
 mod top;
 mod trace;
 mod unsaid;
+mod blind;
 pub mod bounds;
 mod versions;
 mod words;
@@ -420,6 +421,7 @@ pub fn read(look: &Look<'_>) -> Reading {
 fn read_all(look: &Look<'_>) -> Reading {
     let mut reading = attribution::read(look, PROBES);
     unsaid::add(look, &mut reading);
+    blind::add(look, &mut reading);
     reading
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::findings::{Draft, Part};
 use super::paste::{Target, paste};
 use super::{PostconditionView, Severity, Status, Suggestion, kinds, words};
+use crate::fact::Fact;
 use crate::id::FindingId;
 use crate::playbook::{self, Matches, Playbook, ProbeSpec, ScopeKey, render};
 use crate::redact;
@@ -25,8 +26,10 @@ const PLAIN_WORTH: f64 = 0.02;
 const WISH_WORTH: f64 = 0.15;
 /// Worth of a look at what should be true by now.
 const CHECK_WORTH: f64 = 0.1;
+/// What only looks.
+const READ_ONLY: &str = "read-only";
 /// Safety classes, safest first.
-const SAFETY: [&str; 4] = ["read-only", "heavy read", "changes state", "destructive"];
+const SAFETY: [&str; 4] = [READ_ONLY, "heavy read", "changes state", "destructive"];
 /// A look older than this may be taken again, in seconds: by then it tells whether something moves.
 const STALE_S: f64 = 60.0;
 
@@ -76,6 +79,7 @@ pub(super) fn propose(
         all.extend(own);
     }
     all.extend(of_wishes(playbooks, matches, timeline, drafts, &recent));
+    all.extend(of_blind_looks(timeline, &recent));
     if !trouble || all.is_empty() {
         all.extend(of_postconditions(postconditions));
     }
@@ -334,6 +338,40 @@ fn of_postconditions(postconditions: &[PostconditionView]) -> Vec<Candidate> {
         .map(|(behind, condition)| Candidate {
             suggestion: condition.probe.clone(),
             worth: CHECK_WORTH * fading(behind),
+        })
+        .collect()
+}
+
+/// The wider look, where one showed nothing and could not have shown it; the newest first.
+fn of_blind_looks(timeline: &Timeline, recent: &Recent) -> Vec<Candidate> {
+    timeline
+        .entries
+        .iter()
+        .rev()
+        .filter_map(|entry| match &entry.fact {
+            Fact::BlindLook(look) if look.nothing => Some((entry, look)),
+            _ => None,
+        })
+        .enumerate()
+        .filter_map(|(behind, (entry, look))| {
+            let target = Target {
+                host: Some(&entry.host),
+                container: entry.container.as_deref(),
+            };
+            let line = paste(&look.wider, target, timeline, &[entry.command]);
+            let place = (entry.host.clone(), entry.container.clone());
+            let read_only = safety(&line, None) == READ_ONLY;
+            (read_only && !recent.holds(&look.wider, &place)).then(|| Candidate {
+                suggestion: Suggestion {
+                    id: suggestion_id(&line),
+                    safety: READ_ONLY.to_owned(),
+                    why: format!("`{}` could not have shown {}", look.tool, look.hides),
+                    cost: 5.0,
+                    playbook: String::new(),
+                    line,
+                },
+                worth: CHECK_WORTH * fading(behind),
+            })
         })
         .collect()
 }

@@ -561,6 +561,20 @@ facts! {
         narrow: bool,
     }
 
+    /// A look that by its own words or options could show a part only.
+    BlindLook, "blind_look", from "docker ps, kubectl get, pgrep, ps, journalctl, dmesg, netstat, crontab, grep" {
+        /// The tool.
+        tool: String,
+        /// What it could not show, in words.
+        hides: String,
+        /// The command line that would have shown it.
+        wider: String,
+        /// It showed nothing of what it was asked.
+        nothing: bool,
+        /// Its own words for it.
+        said: Option<String>,
+    }
+
     /// A line worth reading in a log or in a command's own output.
     Line, "line", from "any output" {
         /// The file it is from; empty for a command's own output.

@@ -217,6 +217,14 @@ impl Ask {
 /// `pgrep` in all its forms, and `pidof`.
 pub(super) struct Pgrep;
 
+/// Whether the program of a command line has such a name, its folder taken off.
+fn is_named(regex: &Regex, line: &str) -> bool {
+    let program = line.split(' ').next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = name.trim_end_matches(':');
+    regex.is_match(name)
+}
+
 impl Probe for Pgrep {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(invocation.program(), "pgrep" | "pidof")
@@ -260,10 +268,13 @@ impl Probe for Pgrep {
                         Fit::No
                     };
                 }
+                let shown = rest.trim_start();
                 match &regex {
-                    Some(regex) if regex.is_match(rest.trim_start()) => Fit::Surely,
-                    Some(_) => Fit::Hardly,
-                    None => Fit::Perhaps,
+                    Some(regex) if regex.is_match(shown) => Fit::Surely,
+                    // The name was asked for, and the arguments are shown: `python train.py`.
+                    Some(regex) if !ask.full && is_named(regex, shown) => Fit::Surely,
+                    Some(_) if ask.full => Fit::Hardly,
+                    _ => Fit::Perhaps,
                 }
             } else if let Some(delimiter) = &ask.delimiter {
                 let all = line.split(delimiter.as_str()).all(|one| int(one).is_some());

@@ -159,7 +159,7 @@ fn holds(text: &str, word: &str) -> bool {
 }
 
 fn is_test_file(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == "tests")
+    path.with_extension("").iter().any(|part| part == "tests")
 }
 
 #[test]
