@@ -529,7 +529,7 @@ fn describe_node(lines: &[Shown], asked: &str, sink: &mut Sink<'_>) {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             ["Name:", name, ..] if !line.text.starts_with(' ') => {
-                (*name).clone_into(&mut node.name)
+                (*name).clone_into(&mut node.name);
             }
             ["Unschedulable:", value, ..] => cordoned = *value == "true",
             ["Ready", state @ ("True" | "False" | "Unknown"), ..] => {

@@ -131,16 +131,16 @@ impl Open {
             }
             ("ECC Errors", "Channel Repair Pending" | "TPC Repair Pending")
             | ("Retired Pages", "Pending Page Blacklist" | "Pending")
-            | ("Remapped Rows", "Pending") => {
-                if gpu.repair_pending != Some(true) {
-                    gpu.repair_pending = yes(value);
-                }
+            | ("Remapped Rows", "Pending")
+                if gpu.repair_pending != Some(true) =>
+            {
+                gpu.repair_pending = yes(value);
             }
             ("Remapped Rows", "Remapping Failure Occurred")
-            | ("ECC Errors", "Unrepairable Memory") => {
-                if gpu.repair_failed != Some(true) {
-                    gpu.repair_failed = yes(value);
-                }
+            | ("ECC Errors", "Unrepairable Memory")
+                if gpu.repair_failed != Some(true) =>
+            {
+                gpu.repair_failed = yes(value);
             }
             ("Temperature", "GPU Current Temp") => gpu.temp_c = number(value),
             (
