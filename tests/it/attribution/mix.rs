@@ -72,24 +72,27 @@ pub(super) struct Mixture {
 }
 
 impl Mixture {
-    /// How many invocations its tree has.
-    pub(super) fn invocations(&self) -> usize {
-        self.hops
-            + self
-                .elements
-                .iter()
-                .map(|one| one.invocations)
-                .sum::<usize>()
+    /// Whether its tree can have so many invocations: the body of a loop may stand there once, or
+    /// once a round.
+    pub(super) fn is_tree_of(&self, invocations: usize) -> bool {
+        let body = self.body();
+        let of_elements = invocations.saturating_sub(self.hops);
+        of_elements == body || self.loops && of_elements % body == 0
+    }
+
+    fn body(&self) -> usize {
+        self.elements.iter().map(|one| one.invocations).sum()
     }
 
     /// The element that an invocation belongs to.
     pub(super) fn element_of(&self, invocation: usize) -> Option<usize> {
-        let mut first = self.hops;
-        for (at, element) in self.elements.iter().enumerate() {
-            if (first..first + element.invocations).contains(&invocation) {
-                return Some(at);
+        let at = invocation.checked_sub(self.hops)? % self.body().max(1);
+        let mut first = 0;
+        for (element, one) in self.elements.iter().enumerate() {
+            if (first..first + one.invocations).contains(&at) {
+                return Some(element);
             }
-            first += element.invocations;
+            first += one.invocations;
         }
         None
     }
