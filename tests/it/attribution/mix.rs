@@ -24,7 +24,7 @@ impl Random {
 
     /// A number below `n`.
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        usize::try_from(self.next() % n.max(1) as u64).unwrap()
     }
 
     fn one_in(&mut self, n: usize) -> bool {
@@ -77,7 +77,7 @@ impl Mixture {
     pub(super) fn is_tree_of(&self, invocations: usize) -> bool {
         let body = self.body();
         let of_elements = invocations.saturating_sub(self.hops);
-        of_elements == body || self.loops && of_elements % body == 0
+        of_elements == body || self.loops && of_elements.is_multiple_of(body)
     }
 
     fn body(&self) -> usize {

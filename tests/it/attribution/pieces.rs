@@ -51,7 +51,7 @@ pub(super) fn all() -> Vec<Piece> {
     for path in files("tests/fixtures/sessions", "yaml") {
         let case: Case = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         for step in case.steps {
-            let code = step.exit.as_i64().map(|code| code as i32);
+            let code = step.exit.as_i64().and_then(|code| i32::try_from(code).ok());
             found.extend(piece(&step.command, code, &step.stdout, &step.stderr));
         }
     }
