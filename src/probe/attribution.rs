@@ -215,7 +215,18 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
         return owners;
     }
     let contexts: Vec<Ctx<'_>> = parties.iter().map(|party| context(look, party)).collect();
-    let offers = offers(stream, parties, &contexts);
+    let mut offers = offers(stream, parties, &contexts);
+    for offer in &mut offers {
+        // Who should print, and whose lines look like anybody's, must not take another's for its own.
+        let Some(fit) = offer.fit.as_ref().filter(|_| offer.min > 0) else {
+            continue;
+        };
+        let own = |line: &Shown| (0..2).any(|nth| fit(&line.text, nth) >= Fit::Likely);
+        if !left.iter().filter_map(|at| lines.get(*at)).any(own) {
+            offer.usual = offer.usual.max(offer.min);
+            offer.min = 0;
+        }
+    }
     let printing: Vec<&Offer<'_>> = offers.iter().filter(|offer| offer.fit.is_some()).collect();
     if let [only] = printing.as_slice()
         && stream == Stream::Stdout
@@ -434,7 +445,11 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>, complained: bool) 
             let own = fit(line, nth);
             match filter.passes(line) {
                 Some(false) if !filter.numbered => Fit::No,
-                Some(true) if filter.wanted().is_some() => own.max(Fit::Perhaps),
+                // A text that was searched for is as good as found by a search in a file.
+                Some(true) if filter.wanted().is_some() && own >= Fit::Perhaps => {
+                    own.max(Fit::Likely)
+                }
+                Some(true) if filter.wanted().is_some() => Fit::Perhaps,
                 Some(_) => own,
                 None => own.max(Fit::Perhaps),
             }

@@ -270,8 +270,10 @@ fn sys(path: &str, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
 fn fit(kind: Kind, line: &str, whole_file: bool) -> Fit {
     let name = line.split_once(':').map(|(name, _)| name);
     let good = match kind {
+        // A tab parts name and value, where the terminal left it.
         Kind::Status => name.is_some_and(|name| {
             !name.contains(' ')
+                && !line.contains(":  ")
                 && name.starts_with(|c: char| c.is_ascii_uppercase() || c == 'v' || c == 'n')
         }),
         Kind::Meminfo => line.trim_end().ends_with("kB") && name.is_some(),
