@@ -175,7 +175,12 @@ impl Probe for Stat {
                 }
             }
             None => {
-                let fit = |line: &str, _: usize| {
+                let again = paths.len() > 1 || ctx.filter.may_lose_start();
+                let fit = move |line: &str, nth: usize| {
+                    // Each file's block begins so; a second one is another look's.
+                    if line.starts_with("  File: ") && nth > 0 && !again {
+                        return Fit::No;
+                    }
                     let starts = [
                         "  File: ",
                         "  Size: ",

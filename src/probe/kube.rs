@@ -80,7 +80,9 @@ impl Probe for Kubectl {
         let form = form(ctx.invocation);
         let output = Args::of(ctx.invocation, VALUED).value(&["o", "output"]);
         let document = output.is_some_and(|output| !matches!(output, "wide" | "name"));
-        Grammar::any(move |line: &str, _: usize| {
+        let one_table = matches!(&form, Form::Get(what) if what != "all" && !what.contains(','))
+            || matches!(&form, Form::Top(_));
+        Grammar::any(move |line: &str, nth: usize| {
             if document {
                 return if line.starts_with([' ', '{', '}', '[', ']'])
                     || line.contains(": ")
@@ -95,6 +97,9 @@ impl Probe for Kubectl {
                 || line.starts_with("NAMESPACE ")
                 || line.starts_with("LAST SEEN")
                 || line.starts_with("No resources found");
+            if head && nth > 0 && one_table && !ctx.filter.may_lose_start() {
+                return Fit::No; // another look's
+            }
             match &form {
                 Form::Get(what) if matches!(what.as_str(), "pod" | "all") => {
                     if head || pod_row(line, false).is_some() || pod_row(line, true).is_some() {
@@ -111,7 +116,7 @@ impl Probe for Kubectl {
                     } else if line.contains("   ") {
                         Fit::Likely
                     } else {
-                        Fit::Perhaps
+                        Fit::Hardly
                     }
                 }
                 Form::Events => {

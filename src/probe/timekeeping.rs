@@ -27,15 +27,57 @@ impl Probe for TimeKeepers {
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        let colons = matches!(ctx.invocation.program(), "timedatectl" | "chronyc");
+        let program = ctx.invocation.program();
+        let shows = ctx.invocation.args().iter().any(|word| word.text == "show");
         Grammar::any(move |line, _| {
-            let pair = line.contains(": ") || line.contains('=');
-            let source = line.starts_with(['*', '+', '^', '-', '#', 'x', ' ']);
-            if colons && pair || source {
-                Fit::Likely
-            } else {
-                Fit::Perhaps
-            }
+            let own = match program {
+                "timedatectl" if shows => line
+                    .split_once('=')
+                    .is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_alphanumeric())),
+                "timedatectl" => line.split_once(": ").is_some_and(|(key, _)| {
+                    let key = key.trim();
+                    [
+                        "time",
+                        "zone",
+                        "NTP",
+                        "RTC",
+                        "DST",
+                        "timesyncd",
+                        "synchronized",
+                    ]
+                    .iter()
+                    .any(|word| key.ends_with(word) || key.starts_with(word))
+                }),
+                // `Key             : value` and `^* name  2  6  377 …`
+                "chronyc" => {
+                    line.get(16..18) == Some(": ")
+                        || line.starts_with("MS Name")
+                        || line.starts_with("====")
+                        || matches!(
+                            line.as_bytes(),
+                            [
+                                b'^' | b'=' | b'#',
+                                b'*' | b'+' | b'-' | b'?' | b'x' | b'~',
+                                b' ',
+                                ..
+                            ]
+                        )
+                }
+                "ntpstat" => [
+                    "synchronised",
+                    "unsynchronised",
+                    "time correct",
+                    "polling server",
+                ]
+                .iter()
+                .any(|start| line.trim_start().starts_with(start)),
+                _ => {
+                    line.trim_start().starts_with("remote ")
+                        || line.starts_with("====")
+                        || line.split_whitespace().count() >= 10
+                }
+            };
+            if own { Fit::Likely } else { Fit::Hardly }
         })
     }
 
