@@ -20,7 +20,7 @@ const FEWER: f32 = 0.35;
 /// The same where it asks for so few that nearly every file has them.
 const FEWER_OF_FEW: f32 = 0.5;
 /// So few.
-const FEW: usize = 2;
+const FEW: usize = 1;
 const IMPOSSIBLE: f32 = -1.0e9;
 
 fn weight(fit: Fit) -> f32 {

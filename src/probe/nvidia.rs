@@ -147,7 +147,7 @@ impl Probe for NvidiaSmi {
                     };
                     // The first GPU again is the next look, unless this one goes round by itself.
                     let again = nth > usize::from(*header)
-                        && !repeats(ctx.invocation)
+                        && !loops
                         && row.is_some_and(|row| first_gpu(row, fields));
                     match (row.filter(|_| !again), &ctx.filter.columns) {
                         (Some(row), Some(_)) => picked_fit(row, fields),

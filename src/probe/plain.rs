@@ -69,7 +69,7 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
 
 /// Verbs of container engines that say the names they were given, and `pull`.
 fn engine(invocation: &Invocation) -> Option<Grammar<'_>> {
-    let args = Args::of(invocation, "t time s signal f filter platform");
+    let args = Args::of(invocation, "t time s signal platform");
     let mut words = args.texts();
     match words.next()? {
         "rm" | "start" | "stop" | "restart" | "kill" | "pause" | "unpause" => {

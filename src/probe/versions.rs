@@ -86,6 +86,7 @@ fn version_in(text: &str) -> Option<&str> {
         .find(|word| {
             word.starts_with(|c: char| c.is_ascii_digit())
                 && word.contains('.')
+                && word.parse::<std::net::IpAddr>().is_err()
                 && !word.contains(['/', ':'])
         })
 }

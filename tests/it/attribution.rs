@@ -6,7 +6,8 @@
 //! - nothing about it tells: its look prints free text (a log, a script, columns that awk or cut made
 //!   of a table), or it is one bare word, number or blank-free token;
 //! - a look that prints free text too, or might print just such a token, could have printed there: no
-//!   line of a look with a shape of its own lies between the two.
+//!   line of a look with a shape of its own lies between the two. In a loop over hosts the same look on
+//!   the next host is another.
 //!
 //! Given to another it is *wrong*, whatever it looks like.
 
@@ -69,7 +70,7 @@ fn is_anybodys(mixture: &Mixture, lines: &[&Printed], at: usize) -> bool {
         (before.map_or(0, |one| one + 1), after.unwrap_or(last))
     };
     (low..high)
-        .filter(|other| *other != line.owner)
+        .filter(|other| *other != line.owner || mixture.loops)
         .filter_map(|other| mixture.elements.get(other))
         .any(|other| other.free || (bare(&line.text) && other.prints_bare))
 }
