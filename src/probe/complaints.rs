@@ -64,9 +64,14 @@ fn names_another(said: &str, invocation: &Invocation) -> bool {
         .iter()
         .find_map(|before| said.split_once(before))
         .and_then(|(_, rest)| rest.split([' ', ',', ':']).next());
+    let quoted = said
+        .split_once(['\'', '‘'])
+        .and_then(|(_, rest)| rest.split(['\'', '’']).next())
+        .filter(|name| name.contains(['/', '.']));
     let mut paths = said
         .split([' ', '\'', '"', '‘', '’', ':'])
         .filter(|word| word.len() > 1 && word.starts_with(['/', '~']))
+        .chain(quoted)
         .chain(host)
         .peekable();
     if paths.peek().is_none() {
@@ -74,8 +79,8 @@ fn names_another(said: &str, invocation: &Invocation) -> bool {
     }
     let known = |path: &str| {
         invocation.args().iter().any(|word| {
-            !word.literal || word.text.contains(['*', '?']) || {
-                let own = word.text.trim_end_matches('/');
+            word.text.contains(['*', '?', '$', '`']) || {
+                let own = word.text.trim_start_matches('~').trim_end_matches('/');
                 !own.is_empty() && (path.contains(own) || own.contains(path))
             }
         })

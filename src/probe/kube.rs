@@ -65,6 +65,16 @@ fn form(invocation: &Invocation) -> Form {
     }
 }
 
+/// A row begins with an object's name: letters, digits, dots and dashes, a kind before a slash.
+fn names_object(line: &str) -> bool {
+    let name = line.split_whitespace().next().unwrap_or("");
+    !line.starts_with(' ')
+        && name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./".contains(c))
+}
+
 impl Probe for Kubectl {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(
@@ -113,7 +123,7 @@ impl Probe for Kubectl {
                 Form::Get(_) | Form::Top(_) => {
                     if head {
                         Fit::Surely
-                    } else if line.contains("   ") {
+                    } else if line.contains("   ") && names_object(line) {
                         Fit::Likely
                     } else {
                         Fit::Hardly
