@@ -1,5 +1,5 @@
 //! The JSON Schema of the playbook language, for editors: written from the tables that the loader
-//! reads by ([`super::language`]), the fact catalogue and the kinds.
+//! reads by (`language`), the fact catalogue and the kinds.
 //!
 //! What a schema can say is said here: keys, what is needed, words, numbers. Expressions, names and
 //! joins are checked when a playbook is loaded.
