@@ -289,17 +289,7 @@ fn is_head(text: &str) -> bool {
 fn full_pgrep(invocation: &Invocation) -> String {
     let args = Args::of(invocation, "u U g G P s t d F r");
     let name = args.first().unwrap_or_default();
-    let safe: Vec<String> = name
-        .split('|')
-        .map(|part| {
-            let mut letters = part.chars();
-            match letters.next() {
-                Some(first) if first.is_alphanumeric() => format!("[{first}]{}", letters.as_str()),
-                _ => part.to_owned(),
-            }
-        })
-        .collect();
-    let safe = safe.join("|");
+    let safe = quote::bracketed(name).unwrap_or_else(|| name.to_owned());
     format!("pgrep -fa {}", quote::quote(&safe))
 }
 

@@ -45,3 +45,47 @@ const RESERVED: [&str; 19] = [
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "select", "in", "function", "time", "coproc", "export", "declare",
 ];
+
+/// The pattern with its first plain letter in brackets, in each of its alternatives: it finds what it
+/// found, and not the command line that carries it. `None` where that cannot be written.
+pub fn bracketed(pattern: &str) -> Option<String> {
+    let mut out = String::with_capacity(pattern.len() + 4);
+    let mut wants = true;
+    let mut depth = 0_u32;
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(chars.next());
+                continue;
+            }
+            '[' => {
+                // A class hides what stands in it already.
+                out.push(c);
+                for inside in chars.by_ref() {
+                    out.push(inside);
+                    if inside == ']' {
+                        break;
+                    }
+                }
+                wants &= depth > 0;
+                continue;
+            }
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => wants = true,
+            _ => {}
+        }
+        let repeated = matches!(chars.peek(), Some('*' | '+' | '?' | '{'));
+        if wants && depth == 0 && c.is_alphanumeric() && !repeated {
+            wants = false;
+            out.push('[');
+            out.push(c);
+            out.push(']');
+        } else {
+            out.push(c);
+        }
+    }
+    (!wants && out != pattern).then_some(out)
+}

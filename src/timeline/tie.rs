@@ -3,6 +3,7 @@
 use crate::fact::cover::same_path;
 use crate::fact::pattern::found;
 use crate::fact::{self, Fact};
+use crate::shell::quote::bracketed;
 
 /// What is known of a launch that facts may speak of.
 #[derive(Debug, Clone)]
@@ -114,11 +115,7 @@ pub(super) fn plain_pattern(pattern: &str) -> String {
 
 /// A pattern that finds what this one finds and cannot match the look that carries it.
 pub(super) fn safe_pattern(pattern: &str) -> Option<String> {
-    let plain = plain_pattern(pattern);
-    let first = plain.chars().next()?;
-    first
-        .is_alphanumeric()
-        .then(|| format!("[{first}]{}", &plain[first.len_utf8()..]))
+    bracketed(&plain_pattern(pattern))
 }
 
 /// The launch a fact speaks of, an index into the targets.

@@ -2,7 +2,7 @@
 //! wrapped in its hops again. Every form is parsed afterwards, so an edit that misses does no harm.
 
 use super::super::hops::remote::ssh_target;
-use super::super::quote::quote;
+use super::super::quote::{bracketed, quote};
 use super::super::{HopKind, Invocation, RedirectTo, Tree, Word};
 use crate::shell::carry::field_of;
 
@@ -187,38 +187,6 @@ pub(super) fn word(word: &Word) -> String {
     } else {
         word.text.clone()
     }
-}
-
-/// The pattern with its first plain letter in brackets, in each of its alternatives.
-pub(super) fn bracketed(pattern: &str) -> Option<String> {
-    let mut out = String::with_capacity(pattern.len() + 4);
-    let mut wants = true;
-    let mut depth = 0_u32;
-    let mut chars = pattern.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                out.push(c);
-                out.extend(chars.next());
-                continue;
-            }
-            '[' => return None,
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            '|' if depth == 0 => wants = true,
-            _ => {}
-        }
-        let repeated = matches!(chars.peek(), Some('*' | '+' | '?' | '{'));
-        if wants && depth == 0 && c.is_alphanumeric() && !repeated {
-            wants = false;
-            out.push('[');
-            out.push(c);
-            out.push(']');
-        } else {
-            out.push(c);
-        }
-    }
-    (!wants).then_some(out)
 }
 
 /// Where a word stands in a line, blanks or separators around it.
