@@ -142,7 +142,8 @@ impl Index {
         };
         let index = match open() {
             Ok(index) => index,
-            Err(TantivyError::SchemaError(_) | TantivyError::DataCorruption(_)) => {
+            // Whatever is wrong with what it holds: all of it follows from the log.
+            Err(error) if !is_the_systems(&error) => {
                 remove(home)?;
                 make_private_dir(&folder)?;
                 open()?
@@ -169,8 +170,14 @@ impl Index {
     /// # Errors
     /// When its list of files does not read.
     pub fn checkpoint(&self) -> Result<i64, IndexError> {
-        let payload = self.index.load_metas()?.payload;
-        Ok(payload.and_then(|text| text.parse().ok()).unwrap_or(0))
+        Ok(self.mark()?.map_or(0, |mark| mark.0))
+    }
+
+    /// How far it has followed the log, and which event stood there.
+    fn mark(&self) -> Result<Option<(i64, String)>, IndexError> {
+        let payload = self.index.load_metas()?.payload.unwrap_or_default();
+        let (seq, event) = payload.split_once(' ').unwrap_or((&payload, ""));
+        Ok(seq.parse().ok().map(|seq| (seq, event.to_owned())))
     }
 
     /// Follows the read tables. One process writes at a time; where another does, this one leaves it
@@ -179,14 +186,23 @@ impl Index {
     /// # Errors
     /// When the index cannot be written or the store does not answer.
     pub async fn catch_up(&mut self, store: &Store) -> Result<Caught, IndexError> {
-        let from = self.checkpoint()?;
+        let (mut from, event) = self.mark()?.unwrap_or_default();
+        // Where another event stands there now, it followed another log: one that was damaged, lost,
+        // or is newer than the backup that lies in its place.
+        let stale = from > 0 && store.event_at(from).await? != Some(event);
+        if stale {
+            from = 0;
+            if !store.is_read_only() {
+                store.set_nothing_indexed().await?;
+            }
+        }
         let to = store.read_tables_at().await?;
         let findings = if store.is_read_only() {
             Vec::new()
         } else {
             store.findings_to_index().await?
         };
-        if from >= to && findings.is_empty() {
+        if from >= to && findings.is_empty() && !stale {
             return Ok(Caught::default());
         }
         let writer: IndexWriter = match self.index.writer_with_num_threads(1, WRITER_BYTES) {
@@ -199,6 +215,9 @@ impl Index {
             }
             Err(error) => return Err(error.into()),
         };
+        if stale {
+            writer.delete_all_documents()?;
+        }
         let mut update = Update::new(self, writer);
         update.follow(store, from, to, &findings).await?;
         let documents = update.documents;
@@ -233,6 +252,16 @@ pub async fn search(
         now: Micros::now(),
     };
     index.search(store, search).await
+}
+
+/// Whether the system refused, and what the index holds may be in order.
+fn is_the_systems(error: &TantivyError) -> bool {
+    matches!(
+        error,
+        TantivyError::OpenDirectoryError(_)
+            | TantivyError::IoError(_)
+            | TantivyError::LockFailure(..)
+    )
 }
 
 /// Removes the index in `home`; it is made again when it is next opened.

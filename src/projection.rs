@@ -10,6 +10,7 @@ pub mod fold;
 pub mod forget;
 pub mod library;
 pub mod ingest;
+pub mod mend;
 mod parallel;
 pub mod rebuild;
 pub mod view;

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use crate::store::StoreError;
+use crate::export::jsonl::ExportError;
+use crate::index::IndexError;
+use crate::projection::IngestError;
+use crate::projection::forget::ForgetError;
+use crate::store::{RestoreError, StoreError};
 
 /// Whose fault it is, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +86,38 @@ impl<E: Into<anyhow::Error>> From<E> for CommandError {
             hints,
         }
     }
+}
+
+/// What is wrong with the database, where an error says that it is damaged.
+pub fn damage(error: &CommandError) -> Option<&str> {
+    fn of(error: &StoreError) -> Option<&str> {
+        match error {
+            StoreError::Damaged { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+    // Errors that hand another's words on stand before it in the chain, and hide it.
+    error.source.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<StoreError>() {
+            return of(error);
+        }
+        if let Some(IngestError::Store(error)) = cause.downcast_ref() {
+            return of(error);
+        }
+        if let Some(IndexError::Store(error)) = cause.downcast_ref() {
+            return of(error);
+        }
+        if let Some(ForgetError::Store(error)) = cause.downcast_ref() {
+            return of(error);
+        }
+        if let Some(ExportError::Store(error)) = cause.downcast_ref() {
+            return of(error);
+        }
+        match cause.downcast_ref() {
+            Some(RestoreError::Store(error)) => of(error),
+            _ => None,
+        }
+    })
 }
 
 /// What lists the names of such things.

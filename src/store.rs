@@ -15,6 +15,7 @@ mod findings;
 mod fold;
 mod forget;
 mod log;
+mod mend;
 mod open;
 mod output;
 mod read;
@@ -48,15 +49,22 @@ pub struct Store {
     path: PathBuf,
     pool: SqlitePool,
     read_only: bool,
+    /// It was made just now.
+    new: bool,
+    /// The open file's device and number.
+    file: Option<(u64, u64)>,
 }
 
 impl Store {
     fn new(home: &Path, path: PathBuf, pool: SqlitePool, read_only: bool) -> Self {
+        let file = open::identity(&path);
         Self {
             home: home.to_owned(),
             path,
             pool,
             read_only,
+            new: false,
+            file,
         }
     }
 
@@ -75,6 +83,11 @@ impl Store {
         self.read_only
     }
 
+    /// There was none before it was opened.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
     /// Closes it. Without this the next process has the log beside the database to read first.
     pub async fn close(self) {
         self.pool.close().await;
@@ -88,6 +101,13 @@ impl Store {
     async fn write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
         if self.read_only {
             return Err(StoreError::ReadOnly {
+                path: self.path.clone(),
+            });
+        }
+        // What is written into a file that was moved away would not be there for anybody else, and
+        // the spools it came from would be gone.
+        if open::identity(&self.path) != self.file {
+            return Err(StoreError::Replaced {
                 path: self.path.clone(),
             });
         }

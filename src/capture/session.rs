@@ -278,6 +278,17 @@ pub fn known_sessions(home: &Home) -> Vec<SessionId> {
         .collect()
 }
 
+/// How many commands each known session has given a number to.
+pub fn numbers_given(home: &Home) -> Vec<(SessionId, u64)> {
+    known_sessions(home)
+        .into_iter()
+        .filter_map(|session| {
+            let state = read_state(home, session).ok()?;
+            Some((session, u64::from(state.next.saturating_sub(1))))
+        })
+        .collect()
+}
+
 /// Finds a known session by its id or a unique prefix of it (with or without the `s-`).
 ///
 /// # Errors

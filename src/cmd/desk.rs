@@ -2,11 +2,13 @@
 
 use crate::capture::home::Home;
 use crate::capture::session;
+use crate::cmd::verbs::complain;
 use crate::diagnosis::Diagnosis;
 use crate::id::SessionId;
 use crate::playbook::Playbook;
 use crate::projection::ingest::{Patience, ingest};
 use crate::projection::library::{self, OwnFile};
+use crate::projection::mend;
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
 use crate::store::Store;
@@ -29,10 +31,14 @@ impl Desk {
     pub async fn open() -> Result<Self, CommandError> {
         let home = Home::find()
             .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
-        let store = Store::open_any(home.path()).await.map_err(|error| {
+        let store = mend::open(&home).await.map_err(|error| {
             CommandError::from(error).hint("`rec doctor` says how the recorder is")
         })?;
-        ingest(&home, &store, Patience::Wait).await?;
+        let taken = ingest(&home, &store, Patience::Wait).await;
+        for mishap in mend::untold(&home) {
+            complain(&format!("rec: {}", mishap.says()));
+        }
+        taken?;
         Ok(Self { home, store })
     }
 

@@ -9,10 +9,14 @@ use crate::cmd::desk::{broken_own, own_files};
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::size;
 use crate::projection::ingest;
+use crate::projection::mend::{self, Mishap};
 use crate::report::CommandError;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::time::counted;
+
+/// Mishaps that are explained.
+const MISHAPS: usize = 3;
 
 /// One thing that was looked at.
 struct Look {
@@ -30,6 +34,7 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
         .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
     let mut looks = vec![folder(&home), spools(&home), broken(&home)];
     looks.push(database(&home).await);
+    looks.extend(mishaps(&home));
     looks.push(own_playbooks());
     looks.push(settings());
     let ok = looks.iter().all(|look| look.ok);
@@ -158,8 +163,50 @@ fn settings() -> Look {
     }
 }
 
+/// What happened to the database, for whoever wonders where the rest is.
+fn mishaps(home: &Home) -> Vec<Look> {
+    mend::untold(home); // it is told here
+    let mut all = mend::mishaps(home);
+    all.reverse();
+    all.truncate(MISHAPS);
+    let look = |mishap: Mishap| {
+        let (at, says) = (mishap.at.rfc3339(), mishap.says());
+        let date = at.split('T').next().unwrap_or_default();
+        let then = if mishap.is_open() {
+            "; remove the file when you have no more use for it"
+        } else {
+            ""
+        };
+        Look {
+            what: "mishap",
+            ok: !mishap.is_open(),
+            says: format!("{date}: {says}{then}"),
+        }
+    };
+    all.into_iter().map(look).collect()
+}
+
+/// The database, read from end to end; a damaged one is moved aside.
+async fn whole(home: &Home) -> Result<Store, StoreError> {
+    let store = mend::open(home).await?;
+    match store.check().await {
+        Err(StoreError::Damaged { path, why }) if !store.is_read_only() => {
+            store.close().await;
+            match mend::set_aside(home, &why).await {
+                Ok(_) => mend::open(home).await,
+                Err(_) => Err(StoreError::Damaged { path, why }),
+            }
+        }
+        Err(error) => {
+            store.close().await;
+            Err(error)
+        }
+        Ok(()) => Ok(store),
+    }
+}
+
 async fn database(home: &Home) -> Look {
-    let store = match Store::open_any(home.path()).await {
+    let store = match whole(home).await {
         Ok(store) => store,
         Err(error) => {
             let says = CommandError::from(error).render();

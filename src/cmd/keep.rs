@@ -10,6 +10,7 @@ use crate::diagnosis::words::size;
 use crate::index::{self, Index};
 use crate::projection;
 use crate::report::CommandError;
+use crate::store::{Problem, StoreError, Verified};
 use crate::time::{Micros, counted};
 
 /// `rec verify`: finds any change to what was recorded.
@@ -17,7 +18,20 @@ use crate::time::{Micros, counted};
 /// # Errors
 /// When the database does not answer.
 pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
-    let report = desk.store.verify().await?;
+    let report = match desk.store.verify().await {
+        // Told, and not mended: whoever verifies asks how it is.
+        Err(StoreError::Damaged { path, why }) => Verified {
+            problems: vec![Problem {
+                seq: None,
+                text: format!(
+                    "{} is damaged ({why}): `rec doctor` moves it aside and makes a new one",
+                    path.display()
+                ),
+            }],
+            ..Verified::default()
+        },
+        other => other?,
+    };
     if in_json {
         let problems: Vec<_> = report
             .problems

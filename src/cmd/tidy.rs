@@ -9,7 +9,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::capture::home::Home;
 use crate::projection::ingest::{Patience, ingest, waiting};
-use crate::store::{self, Store};
+use crate::projection::mend;
+use crate::store;
 use crate::time::Micros;
 
 /// The word that `main` knows the ingest by.
@@ -49,7 +50,7 @@ pub fn start_if_due() {
 pub fn run() -> ExitCode {
     let done = store::block_on(async {
         let Ok(home) = Home::find() else { return false };
-        let Ok(store) = Store::open(home.path()).await else {
+        let Ok(store) = mend::open(&home).await else {
             return false;
         };
         let done = ingest(&home, &store, Patience::Skip).await.is_ok();

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::capture::home::Home;
 use crate::cli::{self, ExportForm, PlaybookVerb, SeverityArg, Verb};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
@@ -17,9 +18,10 @@ use crate::diagnosis::{Diagnosis, Severity, Status};
 use crate::event::Stream;
 use crate::id::SessionId;
 use crate::probe::{self, Look};
+use crate::projection::mend;
 use crate::projection::missing::missing;
 use crate::projection::{self, SessionView};
-use crate::report::CommandError;
+use crate::report::{self, CommandError};
 use crate::store::{self, Page};
 use crate::timeline::Entry;
 
@@ -34,28 +36,43 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(error.code());
         }
     };
-    let verb = match cli::read(args) {
-        Ok(line) => line.verb,
-        Err((text, true)) => {
-            complain(text.trim_end());
-            return ExitCode::from(2);
-        }
-        Err((text, false)) => {
-            say(&text);
-            return ExitCode::SUCCESS;
-        }
-    };
-    let outcome = match store::block_on(dispatch(verb)) {
-        Ok(outcome) => outcome,
-        Err(error) => Err(error.into()),
-    };
-    match outcome {
-        Ok(code) => code,
-        Err(error) => {
-            complain(&error.render());
-            ExitCode::from(error.code())
+    let mut mended = false;
+    loop {
+        let verb = match cli::read(args.clone()) {
+            Ok(line) => line.verb,
+            Err((text, true)) => {
+                complain(text.trim_end());
+                return ExitCode::from(2);
+            }
+            Err((text, false)) => {
+                say(&text);
+                return ExitCode::SUCCESS;
+            }
+        };
+        let outcome = match store::block_on(dispatch(verb)) {
+            Ok(outcome) => outcome,
+            Err(error) => Err(error.into()),
+        };
+        match outcome {
+            Ok(code) => return code,
+            // Damage in the middle of the file shows only when that part is read.
+            Err(error) if !mended && mend_for(&error) => mended = true,
+            Err(error) => {
+                complain(&error.render());
+                return ExitCode::from(error.code());
+            }
         }
     }
+}
+
+/// Where a verb failed because the database is damaged: puts a new one in its place. Whether the
+/// verb is worth another try.
+fn mend_for(error: &CommandError) -> bool {
+    let (Some(why), Ok(home)) = (report::damage(error), Home::find()) else {
+        return false;
+    };
+    let mended = store::block_on(mend::set_aside(&home, why));
+    matches!(mended, Ok(Ok(true)))
 }
 
 /// Verbs whose words are kept for what is to come.

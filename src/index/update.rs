@@ -79,15 +79,16 @@ impl<'a> Update<'a> {
                 }
             }
             if self.since_commit >= DOCUMENTS_A_COMMIT {
-                self.commit(at.min(to))?;
+                self.commit(store, at.min(to)).await?;
             }
         }
-        self.commit(to)
+        self.commit(store, to).await
     }
 
-    fn commit(&mut self, seq: i64) -> Result<(), IndexError> {
+    async fn commit(&mut self, store: &Store, seq: i64) -> Result<(), IndexError> {
+        let event = store.event_at(seq).await?.unwrap_or_default();
         let mut prepared = self.writer.prepare_commit()?;
-        prepared.set_payload(&seq.to_string());
+        prepared.set_payload(&format!("{seq} {event}"));
         prepared.commit()?;
         self.since_commit = 0;
         Ok(())

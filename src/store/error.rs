@@ -51,15 +51,29 @@ pub enum StoreError {
     },
     /// The file is damaged.
     #[error(
-        "{path} is damaged: keep a copy, restore it from a backup, or move it away and import \
-         what `rec export` saved"
+        "{path} is damaged ({why}): move it away, and what still waits to be taken in goes into a \
+         new one"
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// SQLite's words.
-        #[source]
-        source: sqlx::Error,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Another file lies where the open one was.
+    #[error("{path} was moved or replaced while it was open: start this again")]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk did not do what was asked of it.
+    #[error(
+        "the disk did not read or write {path} as it should: look at its space, its limits and \
+         the kernel's messages, then try again"
+    )]
+    Disk {
+        /// The file.
+        path: PathBuf,
     },
     /// No space is left.
     #[error("no space is left for {path}: free some, then run the command again")]
@@ -123,13 +137,12 @@ pub enum StoreError {
         what: String,
     },
     /// Anything else SQLite said.
-    #[error("the database at {path} answers: {}", words(source))]
+    #[error("the database at {path} answers: {}", words(said))]
     Database {
         /// The file.
         path: PathBuf,
         /// SQLite's words.
-        #[source]
-        source: sqlx::Error,
+        said: sqlx::Error,
     },
 }
 
@@ -143,15 +156,22 @@ impl StoreError {
                 .and_then(|code| code.parse::<u32>().ok())
                 .map(|code| code & 0xff),
             sqlx::Error::PoolTimedOut => Some(5),
+            sqlx::Error::Io(_) => Some(10),
             _ => None,
+        };
+        let damaged = |path, why: &str| Self::Damaged {
+            path,
+            why: why.to_owned(),
         };
         match code {
             Some(5 | 6) => Self::Busy { path },
             Some(8) => Self::ReadOnly { path },
-            Some(11) => Self::Damaged { path, source },
+            Some(10 | 14) if is_full(&path) => Self::Full { path },
+            Some(10) => Self::Disk { path },
+            Some(11) => damaged(path, "a part of it does not read"),
             Some(13) => Self::Full { path },
-            Some(26) => Self::Foreign { path },
-            _ => Self::Database { path, source },
+            Some(26) => damaged(path, "it is no database any more"),
+            _ => Self::Database { path, said: source },
         }
     }
 
@@ -159,6 +179,17 @@ impl StoreError {
     pub fn is_read_only(&self) -> bool {
         matches!(self, Self::ReadOnly { .. } | Self::Unwritable { .. })
     }
+}
+
+/// Whether no room is left where a file is.
+pub(super) fn is_full(path: &Path) -> bool {
+    let folder = if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    rustix::fs::statvfs(folder)
+        .is_ok_and(|disk| disk.f_bavail == 0 || (disk.f_files > 0 && disk.f_favail == 0))
 }
 
 /// SQLite's own words, without the library's.

@@ -188,6 +188,19 @@ impl Store {
             .collect()
     }
 
+    /// Notes that the index holds nothing of any session's findings.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn set_nothing_indexed(&self) -> Result<(), StoreError> {
+        let mut tx = self.write().await?;
+        sqlx::query("update diagnosed set indexed = 0")
+            .execute(&mut *tx)
+            .await
+            .map_err(|error| self.error(error))?;
+        tx.commit().await.map_err(|error| self.error(error))
+    }
+
     /// Notes that the search index has seen these sessions' findings.
     ///
     /// # Errors

@@ -382,6 +382,18 @@ impl Store {
         rows.iter().map(EventRow::decode).collect()
     }
 
+    /// The id of the event at a place in the log.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn event_at(&self, seq: i64) -> Result<Option<String>, StoreError> {
+        sqlx::query_scalar("select id from events where seq = ?")
+            .bind(seq)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(|error| self.error(error))
+    }
+
     /// The event that a command began with.
     ///
     /// # Errors

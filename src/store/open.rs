@@ -1,7 +1,7 @@
 //! Opening the database: made under a lock, brought up to date under a lock, refused when newer.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +14,9 @@ use sqlx::sqlite::{
     SqliteSynchronous,
 };
 
+use super::error::is_full;
 use super::{Store, StoreError};
+use crate::time::Micros;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -40,14 +42,17 @@ impl Store {
     pub async fn open(home: &Path) -> Result<Self, StoreError> {
         make_private_dir(home)?;
         let path = database_path(home);
-        let pool = match open_current(home, &path).await? {
-            Some(pool) => pool,
+        let (pool, new) = match open_current(home, &path).await? {
+            Some(pool) => (pool, false),
             None => {
-                migrate(home, &path).await?;
-                pool(options(&path))
+                let new = migrate(home, &path).await?;
+                (pool(options(&path)), new)
             }
         };
-        Ok(Self::new(home, path, pool, false))
+        Ok(Self {
+            new,
+            ..Self::new(home, path, pool, false)
+        })
     }
 
     /// Opens the database in `home` for reading only; nothing is made or changed.
@@ -61,13 +66,10 @@ impl Store {
         }
         // A database that nobody can write to and that has no log beside it can only be opened as
         // one that does not change.
-        let wal = PathBuf::from(format!("{}-wal", path.display()));
+        let wal = beside(&path, "-wal");
         let quiet = fs::metadata(&wal).map_or(true, |meta| meta.len() == 0);
-        let writable = rustix::fs::access(home, Access::WRITE_OK).is_ok();
-        let options = options(&path)
-            .read_only(true)
-            .create_if_missing(false)
-            .immutable(quiet && !writable);
+        let writable = rustix::fs::access(home, Access::WRITE_OK).is_ok() && !is_full(home);
+        let options = options(&path).read_only(true).immutable(quiet && !writable);
         let pool = pool(options);
         match pool_version(&path, &pool).await? {
             0 => Err(StoreError::Missing { path }),
@@ -83,9 +85,9 @@ impl Store {
     /// As [`Store::open`] and [`Store::open_read`].
     pub async fn open_any(home: &Path) -> Result<Self, StoreError> {
         match Self::open(home).await {
-            Err(error) if error.is_read_only() => {
+            Err(error) if error.is_read_only() || matches!(error, StoreError::Full { .. }) => {
                 Self::open_read(home).await.map_err(|second| match second {
-                    StoreError::Missing { .. } => error,
+                    StoreError::Missing { .. } | StoreError::Full { .. } => error,
                     second => second,
                 })
             }
@@ -94,7 +96,13 @@ impl Store {
     }
 }
 
-fn database_path(home: &Path) -> PathBuf {
+/// A file's device and number; none where there is no file.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let meta = fs::metadata(path).ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+pub(super) fn database_path(home: &Path) -> PathBuf {
     home.join("rec.db")
 }
 
@@ -116,7 +124,7 @@ pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
         })
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+pub(super) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(false)
@@ -173,7 +181,14 @@ async fn open_current(home: &Path, path: &Path) -> Result<Option<SqlitePool>, St
     })?;
     match fs::metadata(path) {
         Ok(meta) if meta.len() > 0 => {}
-        _ => return Ok(None),
+        // A new one is made whole under another name: an empty file was emptied by something else.
+        Ok(_) => {
+            return Err(StoreError::Damaged {
+                path: path.to_owned(),
+                why: "it is empty".to_owned(),
+            });
+        }
+        Err(_) => return Ok(None),
     }
     // Asked of the system rather than of SQLite, whose words for it say less.
     OpenOptions::new()
@@ -196,8 +211,8 @@ async fn open_current(home: &Path, path: &Path) -> Result<Option<SqlitePool>, St
     Ok(None)
 }
 
-/// Makes the database or brings it up to date, while no other process does the same.
-async fn migrate(home: &Path, path: &Path) -> Result<(), StoreError> {
+/// Keeps other processes from making, migrating or moving the database.
+pub(super) fn lock(home: &Path) -> Result<File, StoreError> {
     let unwritable = |source| StoreError::Unwritable {
         path: home.to_owned(),
         source,
@@ -209,14 +224,92 @@ async fn migrate(home: &Path, path: &Path) -> Result<(), StoreError> {
         .open(home.join("migrate.lock"))
         .map_err(unwritable)?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
+    Ok(lock)
+}
 
+/// Makes the database or brings it up to date, while no other process does the same. Whether it was
+/// made.
+async fn migrate(home: &Path, path: &Path) -> Result<bool, StoreError> {
+    let _lock = lock(home)?;
+    if path.exists() {
+        bring_up_to_date(path).await?;
+        return Ok(false);
+    }
+    // A log that was left behind belongs to a database that is gone: beside a new one SQLite would
+    // throw it away.
+    set_log_aside(path, &aside(path))?;
+    let unborn = make(home).await?;
+    rename(&unborn, path)?;
+    Ok(true)
+}
+
+/// Makes an empty database under another name, so that nobody ever sees half of one.
+pub(super) async fn make(home: &Path) -> Result<PathBuf, StoreError> {
+    let path = home.join("rec.db.new");
+    for left in ["", "-wal", "-shm", "-journal"] {
+        fs::remove_file(beside(&path, left)).ok();
+    }
     // Made by hand, so that it is never readable by others, not even for a moment.
     OpenOptions::new()
         .create(true)
         .append(true)
         .mode(0o600)
-        .open(path)
-        .map_err(unwritable)?;
+        .open(&path)
+        .map_err(|source| StoreError::Unwritable {
+            path: home.to_owned(),
+            source,
+        })?;
+    bring_up_to_date(&path).await?;
+    Ok(path)
+}
+
+/// The file that SQLite keeps beside a database under its name and this ending.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// A name for a damaged database that no file has yet.
+pub(super) fn aside(path: &Path) -> PathBuf {
+    let now = Micros::now().rfc3339();
+    let stamp: String = now
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let name = beside(path, &format!(".damaged-{stamp}Z"));
+    (2..1000)
+        .map(|count| beside(&name, &format!("-{count}")))
+        .fold(
+            name.clone(),
+            |free, next| {
+                if free.exists() { next } else { free }
+            },
+        )
+}
+
+/// Moves what SQLite keeps beside a database.
+pub(super) fn set_log_aside(path: &Path, to: &Path) -> Result<(), StoreError> {
+    for ending in ["-wal", "-shm"] {
+        let from = beside(path, ending);
+        if from.exists() {
+            rename(&from, &beside(to, ending))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::rename(from, to).map_err(|source| StoreError::Unwritable {
+        path: from.to_owned(),
+        source,
+    })
+}
+
+async fn bring_up_to_date(path: &Path) -> Result<(), StoreError> {
     let options = options(path).journal_mode(SqliteJournalMode::Wal);
     let mut connection = options
         .connect()
@@ -249,8 +342,12 @@ async fn migrate(home: &Path, path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::of(path, error))?;
     // SQLite makes its log beside the database with the database's own mode; a database that was
     // made under another umask is put right here.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(unwritable)?;
-    Ok(())
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|source| {
+        StoreError::Unwritable {
+            path: path.to_owned(),
+            source,
+        }
+    })
 }
 
 async fn has_tables(path: &Path, connection: &mut SqliteConnection) -> Result<bool, StoreError> {

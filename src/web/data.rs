@@ -19,6 +19,7 @@ use crate::fact::Observed;
 use crate::id::{CommandId, SessionId};
 use crate::index::Index;
 use crate::probe::Span;
+use crate::projection::mend;
 use crate::shell::{Complaint, Tree};
 use crate::store::Store;
 use crate::time::Micros;
@@ -330,7 +331,7 @@ impl Data {
     /// # Errors
     /// When the store cannot be opened.
     pub async fn open(home: &Path, own_playbooks: Option<PathBuf>) -> Result<Self, Failure> {
-        let store = Store::open_any(home).await.map_err(Failure::from)?;
+        let store = mend::open(&Home::at(home)).await.map_err(Failure::from)?;
         Ok(Self {
             home: Home::at(home),
             store,

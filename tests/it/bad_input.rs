@@ -206,44 +206,6 @@ fn a_newer_database_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_damaged_database_stops_no_recording() {
-    let bench = Bench::new();
-    bench.rec_sh("echo one");
-    bench.say(&["why"]);
-    let path = bench.home().path().join("rec.db");
-    let good = std::fs::read(&path).unwrap();
-    let noise = |bytes: usize| -> Vec<u8> {
-        (0_u32..)
-            .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3])
-            .take(bytes)
-            .collect()
-    };
-    let all = noise(20_000);
-    let body = [&good[..4096], &noise(good.len() - 4096)].concat();
-    for (broken, word) in [(all, "not a casebook database"), (body, "is damaged")] {
-        std::fs::write(&path, &broken).unwrap();
-        for words in READING {
-            let (code, said) = bench.fails(words);
-            assert_eq!(code, Some(1), "rec {words:?}: {said}");
-            is_clear(&said);
-            assert!(
-                said.contains(word) && said.contains("move it away"),
-                "{said}"
-            );
-        }
-        still_records(&bench);
-        let doctor = finish(bench.recorded(&["doctor"]));
-        let said = String::from_utf8(doctor.stdout).unwrap();
-        assert_eq!(doctor.status.code(), Some(1), "{said}");
-        assert!(said.contains(word), "{said}");
-    }
-    // Put right, nothing of what was recorded meanwhile is missing.
-    std::fs::write(&path, &good).unwrap();
-    let timeline = bench.json(&["timeline", "--json"]);
-    assert_eq!(timeline["commands"].as_array().unwrap().len(), 3);
-}
-
-#[test]
 fn a_damaged_spool_costs_only_itself() {
     let bench = Bench::new();
     bench.rec_sh("echo one");

@@ -21,6 +21,7 @@ mod import;
 mod lab;
 mod layers;
 mod live;
+mod mishaps;
 mod pty;
 mod redact;
 mod search;

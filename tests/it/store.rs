@@ -337,7 +337,9 @@ fn a_database_that_cannot_be_used_is_refused_in_one_clear_sentence() {
         "this is no database, it is a letter",
     )
     .unwrap();
-    assert!(matches!(open(other.path()), StoreError::Foreign { .. }));
+    assert!(matches!(open(other.path()), StoreError::Damaged { .. }));
+    std::fs::write(other.path().join("rec.db"), "").unwrap();
+    assert!(matches!(open(other.path()), StoreError::Damaged { .. }));
 
     let theirs = tempfile::tempdir().unwrap();
     block_on(async {
