@@ -70,6 +70,7 @@ mod texts;
 mod timekeeping;
 mod top;
 mod trace;
+mod units;
 mod unsaid;
 mod blind;
 pub mod bounds;
@@ -207,6 +208,26 @@ impl<'a> Grammar<'a> {
             max: None,
             usual: 0,
             fit: Box::new(fit),
+        }
+    }
+
+    /// A line that stands first and nowhere else: another one is the next look's. Where filters may
+    /// have taken it away, or put it elsewhere, nothing changes.
+    pub(crate) fn opened_by(self, filter: &Filter, head: impl Fn(&str) -> bool + 'a) -> Self {
+        if filter.may_lose_start() || !filter.keeps_lines() {
+            return self;
+        }
+        let fit = self.fit;
+        Self {
+            fit: Box::new(move |line, nth| {
+                let own = fit(line, nth);
+                match (head(line), nth) {
+                    (true, 1..) => Fit::No,
+                    (false, 0) => own.min(Fit::Hardly),
+                    _ => own,
+                }
+            }),
+            ..self
         }
     }
 

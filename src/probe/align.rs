@@ -62,7 +62,7 @@ impl Offer<'_> {
     /// States: how many lines it has, up to this many told apart.
     fn cap(&self) -> usize {
         self.max
-            .unwrap_or(self.min.max(self.usual).max(1))
+            .unwrap_or(self.min.max(self.usual).max(2))
             .min(MOST_COUNTED)
     }
 
@@ -190,7 +190,50 @@ pub(super) fn align(lines: &[&str], offers: &[Offer<'_>], programs: &[&str]) -> 
         *before += 1;
         behind = after;
     }
+    fill(lines, offers, &mut owners);
     owners
+}
+
+/// Gives the lines between two that are surely one speaker's to it as well, where it can have printed
+/// them: those who run before it and after it do not speak in its midst. Not so in a loop.
+fn fill(lines: &[&str], offers: &[Offer<'_>], owners: &mut [Owner]) {
+    let mut last: Option<(usize, usize)> = None; // a line and whose it surely is
+    for at in 0..owners.len() {
+        let Some(Some((party, confidence))) = owners.get(at).copied() else {
+            continue;
+        };
+        let before = last.replace((at, party));
+        if confidence != Confidence::Sure {
+            last = None;
+        }
+        let Some((from, _)) = before
+            .filter(|(from, owner)| *owner == party && from + 1 < at)
+            .filter(|_| confidence == Confidence::Sure)
+        else {
+            continue;
+        };
+        let Some(offer) = offers
+            .iter()
+            .find(|offer| offer.party == party && offer.group.is_none())
+        else {
+            continue;
+        };
+        let own = owners.iter().flatten().filter(|one| one.0 == party).count();
+        if offer.max.is_some_and(|max| own + (at - from - 1) > max) {
+            continue;
+        }
+        for between in from + 1..at {
+            let fits = lines.get(between).is_some_and(|line| {
+                offer
+                    .fit
+                    .as_ref()
+                    .is_some_and(|fit| fit(line, 1) != Fit::No)
+            });
+            if fits && let Some(slot) = owners.get_mut(between) {
+                *slot = Some((party, Confidence::Likely));
+            }
+        }
+    }
 }
 
 /// The owner whose best reading is clearly the best of all. Complaints of several invocations of one

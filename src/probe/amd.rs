@@ -12,20 +12,40 @@ use crate::shell::Invocation;
 /// `rocm-smi` and `amd-smi`.
 pub(super) struct AmdSmi;
 
+/// A row of `amd-smi monitor`: a number, then figures with their units.
+fn is_monitored(line: &str) -> bool {
+    let units = |word: &str| matches!(word, "W" | "°C" | "MHz" | "%" | "GB" | "MB" | "Mb/s");
+    let mut words = line.split_whitespace();
+    words
+        .next()
+        .is_some_and(|index| index.parse::<u32>().is_ok())
+        && words.filter(|word| units(word)).count() >= 2
+}
+
 impl Probe for AmdSmi {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(invocation.program(), "rocm-smi" | "amd-smi")
     }
 
+    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+        ["ERROR:", "WARNING:", "AMDSMI_", "Exception caught"]
+            .iter()
+            .any(|start| line.starts_with(start))
+            .into()
+    }
+
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            let known = [
-                "====", "GPU", "Device", "WARNING", "ERROR", "    ", "+--", "|",
-            ];
-            if known.iter().any(|start| line.starts_with(start)) || concise(line).is_some() {
+            let known = ["====", "GPU[", "GPU  ", "Device  ", "+--", "|"];
+            let vague = ["GPU", "Device", "WARNING", "ERROR"];
+            let starts = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
+            let section = line.starts_with("    ") && line.contains(':');
+            if starts(&known) || concise(line).is_some() || is_monitored(line) {
                 Fit::Surely
+            } else if starts(&vague) || section {
+                Fit::Likely
             } else {
-                Fit::Perhaps
+                Fit::Hardly
             }
         })
     }

@@ -367,7 +367,14 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
             }
         }
         if complains {
+            // With `2>&1 | grep x` what it complains of goes the same way.
+            let filtered = !speaker.later.is_empty()
+                && speaker.err == Some(Stream::Stdout)
+                && speaker.out == speaker.err;
             offer.err = Some(Box::new(move |line| {
+                if filtered && ctx.filter.passes(line) == Some(false) && !ctx.filter.numbered {
+                    return Fit::No;
+                }
                 complaints::fit(line, &party.speaker, party.probe, ctx)
             }));
         } else if by_shell {
@@ -385,6 +392,9 @@ fn offers<'a>(stream: Stream, parties: &'a [Party<'_>], contexts: &'a [Ctx<'a>])
     offers
 }
 
+/// What speaks against the printing of what only runs when something failed.
+const FALLBACK: f32 = 0.6;
+
 /// What speaks against a party's printing, before any line is looked at.
 fn reluctance(party: &Party<'_>) -> f32 {
     let invocation = party.speaker.invocation;
@@ -398,11 +408,14 @@ fn reluctance(party: &Party<'_>) -> f32 {
         .filter(|word| !word.text.starts_with('-'))
         .count()
         <= 2;
-    if party.complained && all_or_nothing {
+    // What stands behind `||` runs when something failed only.
+    let fallback = matches!(invocation.condition, Condition::IfFailed(_));
+    let cost = if party.complained && all_or_nothing {
         3.0
     } else {
         0.0
-    }
+    };
+    if fallback { cost + FALLBACK } else { cost }
 }
 
 /// A grammar as the later stages of the pipeline leave it.

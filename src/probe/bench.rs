@@ -57,10 +57,13 @@ impl Probe for NcclTests {
 
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            if row(line).is_some() || line.starts_with('#') {
+            let remark = line == "#" || line.starts_with("# ") || line.starts_with("#\t");
+            if row(line).is_some() || remark && line.contains("  ") {
                 Fit::Likely
-            } else {
+            } else if remark || line.contains("NCCL") || line.contains("RCCL") {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         })
     }

@@ -35,9 +35,17 @@ impl Probe for DockerStats {
                 .any(|word| word.text.starts_with("--format"))
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
-            if is_head(line) || line.contains(" / ") && line.contains('%') {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let once = ctx
+            .invocation
+            .args()
+            .iter()
+            .any(|word| word.text == "--no-stream")
+            && !ctx.filter.may_lose_start();
+        Grammar::any(move |line, nth| {
+            if is_head(line) && once && nth > 0 {
+                Fit::No // another look's
+            } else if is_head(line) || line.contains(" / ") && line.contains('%') {
                 Fit::Surely
             } else {
                 Fit::No
@@ -161,7 +169,7 @@ impl Probe for ComposePs {
         verbs.iter().skip(at).take(4).any(|verb| *verb == "ps")
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, nth| {
             let states = [
                 "Up ",
@@ -172,14 +180,19 @@ impl Probe for ComposePs {
                 "restarting",
                 "Restarting",
             ];
-            if line.trim_start().starts_with("NAME ")
-                || line.trim_start().starts_with("Name ")
+            let head = ["NAME ", "Name "]
+                .iter()
+                .any(|name| line.trim_start().starts_with(name));
+            if head && nth > 0 && !ctx.filter.may_lose_start() {
+                return Fit::No; // another look's
+            }
+            if head
                 || line.starts_with("---")
-                || states.iter().any(|state| line.contains(state))
+                || line.contains("  ") && states.iter().any(|state| line.contains(state))
             {
                 Fit::Surely
             } else if nth > 0 {
-                Fit::Perhaps
+                Fit::Hardly
             } else {
                 Fit::No
             }

@@ -7,6 +7,18 @@ const MOST_BYTES: usize = 4 << 20;
 /// Levels read.
 const MOST_DEEP: usize = 60;
 
+/// Whether a line can be one of a JSON document that is set out over lines.
+pub(super) fn is_json_line(line: &str) -> bool {
+    let text = line.trim();
+    let bare = text.trim_end_matches(',');
+    let closes = !text.is_empty() && bare.chars().all(|c| "{}[]".contains(c));
+    let string =
+        bare.starts_with('"') && (bare.ends_with(['"', '{', '[']) || bare.contains("\": "));
+    let inner = line.starts_with([' ', '\t'])
+        && (bare.parse::<f64>().is_ok() || matches!(bare, "true" | "false" | "null"));
+    closes || string || inner
+}
+
 /// A JSON document; one whose end is missing is closed where it breaks off.
 pub(super) fn json(text: &str) -> Option<Value> {
     let start = text.find(['{', '['])?;

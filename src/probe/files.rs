@@ -151,6 +151,13 @@ fn time_length(text: &str) -> Option<usize> {
     machine::iso_with_zone(time).map(|_| length)
 }
 
+/// Whether what `stat` calls a file is this path: `/a/b`, `'/a/b' -> '/c'`.
+fn is_called(name: &str, path: &str) -> bool {
+    let name = name.split(" -> ").next().unwrap_or(name);
+    let name = name.trim_matches(['\'', '"', '‘', '’', '`']);
+    name.ends_with(path.trim_start_matches('~')) || name.contains('\\')
+}
+
 impl Probe for Stat {
     fn recognises(&self, invocation: &Invocation) -> bool {
         invocation.program() == "stat"
@@ -179,6 +186,12 @@ impl Probe for Stat {
                 let fit = move |line: &str, nth: usize| {
                     // Each file's block begins so; a second one is another look's.
                     if line.starts_with("  File: ") && nth > 0 && !again {
+                        return Fit::No;
+                    }
+                    if let Some(name) = line.strip_prefix("  File: ")
+                        && known
+                        && !paths.iter().any(|path| is_called(name, &path.text))
+                    {
                         return Fit::No;
                     }
                     let starts = [

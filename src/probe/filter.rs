@@ -76,7 +76,10 @@ impl Columns {
         }
         let most = self.fields.len();
         match self.separator.as_deref() {
-            None if most == 1 && !self.open => !line.contains(char::is_whitespace),
+            // One blank between two of them, though one be empty.
+            None if !self.open && !self.fields.is_empty() => {
+                line.split(' ').count() == most && !line.contains('\t') || line.is_empty()
+            }
             None => self.open || line.split_whitespace().count() <= most,
             // awk parts what it prints by blanks, whatever parted what it read
             Some(by) if by.len() == 1 && !self.cuts => self.open || !line.contains(by),

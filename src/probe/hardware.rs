@@ -42,14 +42,24 @@ impl Probe for Lspci {
         invocation.program() == "lspci"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        // `-v`, `-vv`, `-k`, `-nnk`: more below each device.
+        let more = ctx.invocation.args().iter().any(|word| {
+            word.text.starts_with('-') && word.text.contains(['v', 'k', 'x', 'q', 't'])
+        });
+        Grammar::any(move |line, _| {
             if device(line).is_some() {
                 Fit::Surely
-            } else if line.starts_with(['\t', ' ']) || line.is_empty() {
+            } else if !more {
+                Fit::Hardly
+            } else if line.starts_with('\t') {
+                Fit::Surely
+            } else if line.starts_with("        ") && line.contains(':') {
                 Fit::Likely
-            } else {
+            } else if line.is_empty() || line.starts_with(['-', ' ']) {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         })
     }
@@ -107,12 +117,20 @@ impl Probe for Ldd {
         invocation.program() == "ldd"
     }
 
+    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+        line.contains("not a dynamic executable").into()
+    }
+
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
             if library(line).is_some() || line.contains("not a dynamic executable") {
                 Fit::Surely
+            } else if line.starts_with('\t')
+                || line.starts_with('/') && line.ends_with(':') && !line.contains(' ')
+            {
+                Fit::Likely
             } else {
-                Fit::Perhaps
+                Fit::Hardly
             }
         })
     }
@@ -180,9 +198,17 @@ impl Probe for Digests {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let is_file = ctx.invocation.program() == "file";
+        let named: Vec<&str> = Args::of(ctx.invocation, "m f F P").texts().collect();
         Grammar::any(move |line, _| {
-            if is_file && line.contains(": ") {
+            let told = |(path, _): (&str, &str)| {
+                named
+                    .iter()
+                    .any(|name| super::words::glob_matches(name, path) || name.contains('$'))
+            };
+            if is_file && line.split_once(": ").is_some_and(told) {
                 Fit::Likely
+            } else if is_file && line.contains(": ") && line.starts_with(['/', '.', '~']) {
+                Fit::Perhaps
             } else {
                 (!is_file && digest(line).is_some()).into()
             }

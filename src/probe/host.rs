@@ -37,19 +37,31 @@ impl Probe for Host {
         }
         let program = ctx.invocation.program();
         match program {
-            "uname" => Grammar::exactly(1, |line, _| {
-                if line.starts_with("Linux ") || line.starts_with("Darwin ") {
-                    Fit::Surely
-                } else {
-                    Fit::Perhaps
-                }
-            }),
+            "uname" => {
+                let options = words(ctx.invocation).concat();
+                let (name, release) = (options.contains(['s', 'a']), options.contains('v'));
+                Grammar::exactly(1, move |line, _| {
+                    let kernel = ["Linux", "Darwin"]
+                        .iter()
+                        .any(|kernel| line == *kernel || line.starts_with(&format!("{kernel} ")));
+                    if kernel && (name || options.is_empty()) {
+                        Fit::Surely
+                    } else if release {
+                        Fit::Perhaps
+                    } else if line.split_whitespace().count() < options.len().max(2) {
+                        Fit::Likely
+                    } else {
+                        Fit::Hardly
+                    }
+                })
+            }
             "hostname" => Grammar::exactly(1, |_, _| Fit::Perhaps),
+            "numactl" => Grammar::any(|line, _| numa_line(line).into()),
             _ => Grammar::any(|line, _| {
-                if line.contains(':') {
+                if is_named(line) {
                     Fit::Likely
                 } else {
-                    Fit::Perhaps
+                    Fit::Hardly
                 }
             }),
         }
@@ -151,6 +163,52 @@ fn uname(lines: &[Shown], options: &[&str]) -> Option<HostInfo> {
     }
 }
 
+/// `available: 2 nodes (0-1)`, `node 0 cpus: 0 1 2`, `node distances:` and the matrix under it;
+/// of `--show`, `policy: default` and the like.
+fn numa_line(line: &str) -> bool {
+    let text = line.trim();
+    if let Some(rest) = text.strip_prefix("node ") {
+        let mut words = rest.split_whitespace();
+        return words.next().is_some_and(|one| {
+            int(one).is_some() && words.all(|one| int(one).is_some() || one.ends_with(':'))
+                || int(one).is_some() && rest.contains(" size:")
+                || int(one).is_some() && rest.contains(" free:")
+                || int(one).is_some() && rest.contains(" cpus:")
+        }) || rest == "distances:";
+    }
+    let shown = [
+        "available: ",
+        "policy: ",
+        "preferred node: ",
+        "physcpubind: ",
+        "cpubind: ",
+        "nodebind: ",
+        "membind: ",
+        "preferred: ",
+        "interleavemask: ",
+        "interleavenode: ",
+    ];
+    let distances = |(node, far): (&str, &str)| {
+        int(node.trim()).is_some() && far.split_whitespace().all(|one| int(one).is_some())
+    };
+    shown.iter().any(|start| text.starts_with(start))
+        || text.split_once(':').is_some_and(distances)
+        || text == "No NUMA support available on this system."
+}
+
+/// A line of lscpu or hostnamectl: a name of a few words, a colon, blanks and a value.
+fn is_named(line: &str) -> bool {
+    let Some((name, value)) = line.split_once(':') else {
+        return false;
+    };
+    let name = name.trim();
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let words = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '(' | ')' | '-' | '_' | '/' | '.'));
+    first && words && name.len() <= 40 && (value.is_empty() || value.starts_with([' ', '\t']))
+}
+
 /// `Name: value` lines of lscpu, hostnamectl and numactl, in any order, some missing.
 fn named(lines: &[Shown]) -> Option<HostInfo> {
     let mut info = HostInfo::default();
@@ -250,12 +308,20 @@ impl Probe for Sysctl {
         invocation.program() == "sysctl"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let args = Args::of(ctx.invocation, "r pattern p load");
+        if args.has(&["n", "values", "b", "binary"]) {
+            let named = args.operands.len().max(1);
+            return Grammar::exactly(named, |line, _| {
+                let figures = line.split_whitespace().all(|word| int(word).is_some());
+                if figures { Fit::Likely } else { Fit::Perhaps }
+            });
+        }
         Grammar::any(|line, _| {
             if setting(line).is_some() {
                 Fit::Surely
             } else {
-                Fit::Perhaps
+                Fit::Hardly
             }
         })
     }

@@ -33,6 +33,14 @@ fn is_document(start: &str) -> bool {
     }
 }
 
+/// A line of a log of JSON records.
+fn is_log_record(start: &str) -> bool {
+    let says = ["\"msg\":", "\"message\":", "\"event\":"];
+    let how = ["\"level\":", "\"severity\":", "\"levelname\":", "\"lvl\":"];
+    let has = |names: &[&str]| names.iter().any(|name| start.contains(name));
+    has(&says) && has(&how)
+}
+
 /// A URL in its parts.
 fn parts(url: &str) -> (String, Option<i64>, String) {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
@@ -201,7 +209,9 @@ impl Probe for Curl {
                 return Fit::No;
             }
             let start = line.trim_start();
-            if last.iter().any(|regex| regex.is_match(line)) || is_document(start) {
+            if start.starts_with("{\"") && is_log_record(start) {
+                Fit::Perhaps
+            } else if last.iter().any(|regex| regex.is_match(line)) || is_document(start) {
                 Fit::Likely
             } else if super::line::read_head(line).is_timed() {
                 Fit::Hardly

@@ -68,21 +68,24 @@ impl Probe for Interfaces {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let form = form(ctx.invocation);
-        Grammar::any(move |line, _| {
-            let good = match form {
-                Some(Form::Brief) => line.split_whitespace().nth(1).is_some_and(|state| {
-                    matches!(state, "UP" | "DOWN" | "UNKNOWN" | "LOWERLAYERDOWN")
-                }),
-                Some(Form::Long) => line.starts_with("    ") || head(line).is_some(),
-                Some(Form::Routes) => {
-                    line.contains(" dev ")
-                        || line.starts_with("Kernel IP")
-                        || line.starts_with("Destination")
-                }
-                Some(Form::Ifconfig) => line.starts_with("    ") || line.contains(": flags="),
-                _ => line.starts_with("Settings for") || line.contains(": "),
-            };
-            if good { Fit::Likely } else { Fit::Perhaps }
+        let counts = ctx.invocation.args().iter().any(|word| {
+            word.text.starts_with("-s") || word.text.starts_with("--s") || word.text == "-d"
+        });
+        Grammar::any(move |line, _| match form {
+            Some(Form::Brief) => line
+                .split_whitespace()
+                .nth(1)
+                .is_some_and(|state| {
+                    matches!(
+                        state,
+                        "UP" | "DOWN" | "UNKNOWN" | "LOWERLAYERDOWN" | "DORMANT" | "NOTPRESENT"
+                    )
+                })
+                .into(),
+            Some(Form::Long) => is_long(line, counts).into(),
+            Some(Form::Routes) => is_route(line).into(),
+            Some(Form::Ifconfig) => is_ifconfig(line),
+            _ => is_setting(line),
         })
     }
 
@@ -103,6 +106,111 @@ impl Probe for Interfaces {
 
     fn is_chatter(&self, line: &str) -> bool {
         head(line).is_some() || line.starts_with("    ")
+    }
+}
+
+/// A line of `ip addr` or `ip link`: the head of an interface, or what stands under it.
+fn is_long(line: &str, counts: bool) -> bool {
+    if head(line).is_some() {
+        return true;
+    }
+    if !line.starts_with("    ") {
+        return false;
+    }
+    let under = [
+        "link/",
+        "inet",
+        "valid_lft ",
+        "RX: ",
+        "RX errors",
+        "TX: ",
+        "TX errors",
+        "altname ",
+        "alias ",
+        "vf ",
+        "parentbus ",
+        "bridge ",
+        "bond ",
+        "vlan ",
+        "vxlan ",
+        "veth",
+        "tun ",
+        "promiscuity ",
+        "permaddr ",
+    ];
+    let text = line.trim_start();
+    let figures = || {
+        let mut words = text.split_whitespace();
+        words.clone().count() >= 4 && words.all(|word| int(word).is_some())
+    };
+    under.iter().any(|start| text.starts_with(start)) || counts && figures()
+}
+
+/// A line of `ip route` or `route -n`.
+fn is_route(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or("");
+    let to = matches!(
+        first,
+        "default"
+            | "unreachable"
+            | "blackhole"
+            | "prohibit"
+            | "broadcast"
+            | "local"
+            | "anycast"
+            | "multicast"
+    ) || address(first).parse::<std::net::IpAddr>().is_ok();
+    let words = || line.split_whitespace().count();
+    to && (line.contains(" dev ") || line.contains(" via ") || words() == 8 || words() >= 2)
+        || line.starts_with("Kernel IP")
+        || line.starts_with("Destination ")
+        || words() == 8 && line.contains("255.")
+        || line.trim_start().starts_with("nexthop ")
+        || line.starts_with("    cache")
+}
+
+/// A line of `ifconfig`, of today's form or of the old one.
+fn is_ifconfig(line: &str) -> Fit {
+    let text = line.trim_start();
+    let under = [
+        "inet",
+        "ether ",
+        "loop ",
+        "unspec ",
+        "RX ",
+        "TX ",
+        "device ",
+        "collisions",
+        "UP ",
+        "infiniband ",
+        "BROADCAST ",
+        "Interrupt",
+    ];
+    if line.contains(": flags=") || line.contains("Link encap:") {
+        Fit::Surely
+    } else if line.starts_with("    ") && under.iter().any(|start| text.starts_with(start)) {
+        Fit::Surely
+    } else if text.is_empty() {
+        Fit::Perhaps
+    } else {
+        Fit::Hardly
+    }
+}
+
+/// A line of `ethtool eth0`.
+fn is_setting(line: &str) -> Fit {
+    let name = line.split_once(':').map_or("", |(name, _)| name.trim());
+    let words = name.len() <= 40
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " -()".contains(c));
+    if line.starts_with("Settings for") || line.starts_with('\t') && words {
+        Fit::Surely
+    } else if line.starts_with(['\t', ' ']) && (words || line.contains("base")) {
+        Fit::Likely
+    } else {
+        Fit::Hardly
     }
 }
 
@@ -348,12 +456,27 @@ impl Probe for Infiniband {
 
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            let good = line.starts_with("CA '")
+            if line.starts_with("CA '")
                 || line.starts_with("hca_id:")
                 || line.starts_with("Infiniband device")
                 || line.contains(" ==> ")
-                || line.starts_with(['\t', ' ']) && line.contains(':');
-            if good { Fit::Surely } else { Fit::Perhaps }
+            {
+                return Fit::Surely;
+            }
+            let (name, value) = line.split_once(':').unwrap_or(("", ""));
+            let name = name.trim();
+            let words = name.split(' ').count() <= 5
+                && name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '(' | ')'));
+            let valued = value.is_empty() || value.starts_with(['\t', ' ']);
+            match (words && valued, line.starts_with('\t')) {
+                (true, true) => Fit::Surely,
+                (true, false) if line.starts_with("   ") => Fit::Likely,
+                _ if line.trim().is_empty() => Fit::Perhaps,
+                _ => Fit::Hardly,
+            }
         })
     }
 

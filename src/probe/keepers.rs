@@ -23,7 +23,7 @@ impl Probe for Pm2 {
             if line.starts_with(['│', '┌', '├', '└', '|', '+']) {
                 Fit::Surely
             } else {
-                Fit::Perhaps
+                Fit::Hardly
             }
         })
     }
@@ -85,10 +85,12 @@ impl Probe for Crontab {
 
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            if schedule(line).is_some() || line.starts_with('#') {
+            if schedule(line).is_some() {
                 Fit::Likely
-            } else {
+            } else if line.starts_with('#') && !line.starts_with("#!") || line.contains('=') {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         })
     }

@@ -3,6 +3,7 @@
 //!
 //! Source: kubectl 1.24 to 1.33; `tests/fixtures/probes/kubectl`.
 
+use super::document::is_json_line;
 use super::kube_document as document;
 use super::table::Table;
 use super::words::{Args, after_fields, int, leading_int, number, size_bytes};
@@ -75,6 +76,51 @@ fn names_object(line: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./".contains(c))
 }
 
+/// How well a line fits into `-o yaml`, `-o json`, or what a template makes.
+fn document_fit(output: &str, line: &str, nth: usize) -> Fit {
+    let text = line.trim_start();
+    let good = match output {
+        "json" => is_json_line(line) && (line.starts_with(' ') || matches!(line, "{" | "}")),
+        "yaml" => {
+            let entry = text.trim_start_matches("- ");
+            let key = entry
+                .split_once(": ")
+                .map(|(key, _)| key)
+                .or(entry.strip_suffix(':'));
+            let named = key.is_some_and(|key| {
+                key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')
+                    && key
+                        .trim_matches(['"', '\''])
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-'))
+            });
+            named && (nth > 0 || key == Some("apiVersion"))
+                || text.starts_with("- ")
+                || text == "---"
+        }
+        _ => return Fit::Perhaps,
+    };
+    if good { Fit::Likely } else { Fit::Hardly }
+}
+
+/// How well a line fits into `kubectl describe`.
+fn described_fit(line: &str) -> Fit {
+    let text = line.trim_start();
+    let named = text.split_once(':').is_some_and(|(name, value)| {
+        name.len() <= 40
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && (value.is_empty() || value.starts_with("  ") || line.starts_with("  "))
+    });
+    let column = line.starts_with("  ") && text.contains("  ");
+    if named && !text.starts_with("File ") || column {
+        Fit::Likely
+    } else if line.starts_with("  ") || text.is_empty() {
+        Fit::Perhaps
+    } else {
+        Fit::Hardly
+    }
+}
+
 impl Probe for Kubectl {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(
@@ -89,19 +135,17 @@ impl Probe for Kubectl {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let form = form(ctx.invocation);
         let output = Args::of(ctx.invocation, VALUED).value(&["o", "output"]);
-        let document = output.is_some_and(|output| !matches!(output, "wide" | "name"));
+        let document = output.filter(|output| !matches!(*output, "wide" | "name"));
         let one_table = matches!(&form, Form::Get(what) if what != "all" && !what.contains(','))
             || matches!(&form, Form::Top(_));
-        Grammar::any(move |line: &str, nth: usize| {
-            if document {
-                return if line.starts_with([' ', '{', '}', '[', ']'])
-                    || line.contains(": ")
-                    || line.ends_with(':')
-                {
-                    Fit::Likely
-                } else {
-                    Fit::Perhaps
-                };
+        let opens = match document {
+            Some("json") => Some("{"),
+            Some("yaml") => Some("apiVersion:"),
+            _ => None,
+        };
+        let grammar = Grammar::any(move |line: &str, nth: usize| {
+            if let Some(output) = document {
+                return document_fit(output, line, nth);
             }
             let head = line.starts_with("NAME ")
                 || line.starts_with("NAMESPACE ")
@@ -132,16 +176,14 @@ impl Probe for Kubectl {
                 Form::Events => {
                     (head || line.contains(" Normal ") || line.contains(" Warning ")).into()
                 }
-                Form::Describe(_) => {
-                    if line.starts_with("  ") || line.contains(":  ") || line.ends_with(':') {
-                        Fit::Likely
-                    } else {
-                        Fit::Perhaps
-                    }
-                }
+                Form::Describe(_) => described_fit(line),
                 Form::Other => Fit::Perhaps,
             }
-        })
+        });
+        match opens {
+            Some(start) => grammar.opened_by(ctx.filter, move |line| line.starts_with(start)),
+            None => grammar,
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -196,10 +196,23 @@ impl Probe for Ls {
                         .paths
                         .iter()
                         .any(|path| path.contains(['*', '?', '{', '$']));
+                let folder = !several && ask.paths.iter().any(|path| path.ends_with('/'));
+                if folder && nth == 0 && !ask.itself && !ctx.filter.may_lose_start() {
+                    return is_total(line).into();
+                }
                 if is_total(line) && (nth == 0 || several || ctx.filter.may_lose_start()) {
                     return if several { Fit::Likely } else { Fit::Surely };
                 }
                 if let Some(entry) = entry(line, &ask) {
+                    // One file that was asked for has one line.
+                    if nth > 0
+                        && !several
+                        && ask.paths.len() == 1
+                        && entry.name.contains('/')
+                        && !ctx.filter.may_lose_start()
+                    {
+                        return Fit::No;
+                    }
                     // A file that was asked for is named as it was; the entries of a folder come
                     // after its total.
                     let bare = !entry.name.contains('/');
@@ -265,7 +278,7 @@ impl Probe for Ls {
 
 fn is_total(text: &str) -> bool {
     text.strip_prefix("total ")
-        .is_some_and(|size| size_bytes(size, 1.0).is_some())
+        .is_some_and(|size| !size.trim().contains(' ') && size_bytes(size, 1.0).is_some())
 }
 
 fn is_heading(text: &str, ask: &Ask<'_>) -> bool {

@@ -124,29 +124,61 @@ impl Head {
     }
 }
 
+/// How well a line fits as a row of figures: of `vmstat` all words are numbers; of the others all but
+/// a name or a time, and a CPU, in front.
+fn figures_fit(line: &str, vmstat: bool) -> Fit {
+    let plain = |word: &str| {
+        (word == "-" || word.contains(|c: char| c.is_ascii_digit()))
+            && word
+                .chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-'))
+    };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let named = if vmstat {
+        0
+    } else {
+        let time = words
+            .first()
+            .is_some_and(|word| word.len() == 8 && word.contains(':'));
+        let half = words
+            .get(1)
+            .is_some_and(|word| matches!(*word, "AM" | "PM"));
+        let cpu = words
+            .get(usize::from(time) + usize::from(half))
+            .is_some_and(|word| !plain(word));
+        usize::from(time) + usize::from(half) + usize::from(cpu)
+    };
+    let figures = words.get(named..).unwrap_or(&[]);
+    if figures.iter().all(|word| plain(word)) && figures.len() >= 4 {
+        Fit::Surely
+    } else {
+        Fit::No
+    }
+}
+
 impl Probe for Stats {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(invocation.program(), "vmstat" | "iostat" | "mpstat" | "sar")
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
-            let known = ["procs ", "Linux ", "avg-cpu:", "Device", "Average:"];
-            let words = line.split_whitespace();
-            let numbers = words
-                .clone()
-                .skip(1)
-                .filter(|word| number(word).is_some())
-                .count();
-            if known.iter().any(|start| line.starts_with(start))
-                || line.contains(" r  b ")
-                || numbers >= 4
-            {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let vmstat = ctx.invocation.program() == "vmstat";
+        Grammar::any(move |line, _| {
+            let known = ["procs ", "avg-cpu:", "Device ", "Device:", "Average: "];
+            let machine = line.starts_with("Linux ") && line.contains(" CPU)");
+            let heads = line.contains(" r  b ") && vmstat
+                || line.contains(" CPU ") && line.contains('%')
+                || line.contains("%idle")
+                || line.contains("rxpck/s")
+                || line.contains("kbmemfree");
+            let own =
+                |start: &&&str| line.starts_with(**start) && (start.starts_with('p') == vmstat);
+            if known.iter().any(|start| own(&start)) || machine && !vmstat || heads {
                 Fit::Surely
-            } else if line.trim().is_empty() || line.contains('%') {
+            } else if line.trim().is_empty() {
                 Fit::Perhaps
             } else {
-                Fit::No
+                figures_fit(line, vmstat)
             }
         })
     }

@@ -352,7 +352,8 @@ impl Probe for Free {
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::at_least(1, |line, _| {
+        let again = Args::of(ctx.invocation, "s c").has(&["s", "seconds", "c", "count"]);
+        let grammar = Grammar::at_least(1, |line, _| {
             let start = line.trim_start();
             let known = [
                 "Mem:",
@@ -370,7 +371,12 @@ impl Probe for Free {
                 true if ctx.filter.columns.is_some() || ctx.filter.reshaped => Fit::Likely,
                 _ => Fit::No,
             }
-        })
+        });
+        if again {
+            grammar
+        } else {
+            grammar.opened_by(ctx.filter, |line| line.trim_start().starts_with("total  "))
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -4,6 +4,8 @@
 //! Sources: systemd 245 to 257, supervisor 4, docker 20 to 28; `tests/fixtures/probes/systemctl`,
 //! `…/docker`.
 
+use super::document::is_json_line;
+use super::units::{is_unit_head, status_fit, unit_row_fit, without_number};
 use super::words::{Args, int, leading_int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, containers, line};
 use crate::fact::{Container, Unit};
@@ -34,44 +36,6 @@ pub(super) struct Systemctl;
 
 const SYSTEMCTL_VALUED: &str =
     "p property t type H host M machine n lines o output state signal s kill-who root job-mode";
-
-/// A line of `systemctl status`: a bullet, a key, a branch of the tree of processes, a line of the
-/// journal.
-fn status_fit(shown: &str) -> Fit {
-    let text = shown.trim_start();
-    let indent = shown.len() - text.len();
-    let key = text
-        .split_once(": ")
-        .or_else(|| text.split_once(':'))
-        .is_some_and(|(key, _)| {
-            (2..=16).contains(&key.len())
-                && key.starts_with(|c: char| c.is_ascii_uppercase())
-                && key
-                    .chars()
-                    .all(|c| c.is_ascii_alphabetic() || c == ' ' || c == '-')
-        });
-    let bullet = ["●", "○", "×", "↻", "* "]
-        .iter()
-        .any(|start| shown.starts_with(start));
-    let branch = ["├─", "└─", "│ "]
-        .iter()
-        .any(|start| text.starts_with(start));
-    if bullet
-        || branch
-        || shown.starts_with("TriggeredBy:")
-        || key && (2..13).contains(&indent)
-        || shown.starts_with("Warning: ")
-        || shown.starts_with("Hint: ")
-    {
-        Fit::Surely
-    } else if line::read_head(shown).is_journal() || indent >= 13 {
-        Fit::Likely
-    } else if text.is_empty() {
-        Fit::Perhaps
-    } else {
-        Fit::No
-    }
-}
 
 impl Probe for Systemctl {
     fn recognises(&self, invocation: &Invocation) -> bool {
@@ -118,17 +82,28 @@ impl Probe for Systemctl {
                 let property = line.split_once('=').is_some_and(|(name, _)| {
                     name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains(' ')
                 });
-                if property { Fit::Surely } else { Fit::Perhaps }
+                if property { Fit::Surely } else { Fit::Hardly }
             }),
-            Some("status") | None => {
+            None => Grammar::any(|line, _| unit_row_fit(line)),
+            Some("status") => {
                 let args = Args::of(ctx.invocation, SYSTEMCTL_VALUED);
                 let own_form = args.has(&["o", "output"]);
-                Grammar::any(move |line, _| match status_fit(line) {
+                let grammar = Grammar::any(move |line, _| match status_fit(line) {
                     Fit::No if own_form => Fit::Perhaps,
                     fit => fit,
-                })
+                });
+                if units.len() == 1 {
+                    grammar.opened_by(ctx.filter, is_unit_head)
+                } else {
+                    grammar
+                }
             }
             Some("cat") => Grammar::any(|line, _| {
+                let line = if ctx.filter.numbered {
+                    without_number(line)
+                } else {
+                    line
+                };
                 let setting = line.split_once('=').is_some_and(|(key, _)| {
                     key.starts_with(|c: char| c.is_ascii_uppercase())
                         && key.chars().all(|c| c.is_ascii_alphanumeric())
@@ -138,17 +113,16 @@ impl Probe for Systemctl {
                     || line.starts_with('[') && line.ends_with(']')
                 {
                     Fit::Likely
-                } else {
+                } else if line.is_empty()
+                    || line.starts_with([' ', '\t', ';'])
+                    || line.starts_with('#') && !line.starts_with("#!")
+                {
                     Fit::Perhaps
+                } else {
+                    Fit::Hardly
                 }
             }),
-            _ => Grammar::any(|line, _| {
-                if line.contains(".service") {
-                    Fit::Surely
-                } else {
-                    Fit::Perhaps
-                }
-            }),
+            _ => Grammar::any(|line, _| unit_row_fit(line)),
         }
     }
 
@@ -366,8 +340,9 @@ impl Probe for Supervisorctl {
         invocation.program() == "supervisorctl"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let tails = verb(ctx.invocation, "c s u p").0 == Some("tail");
+        Grammar::any(move |line, _| {
             if line
                 .split_whitespace()
                 .nth(1)
@@ -377,8 +352,10 @@ impl Probe for Supervisorctl {
                 || line.ends_with(": stopped")
             {
                 Fit::Surely
-            } else {
+            } else if tails {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         })
     }
@@ -672,12 +649,13 @@ impl Probe for DockerInspect {
             };
         }
         Grammar::any(|line, _| {
-            if line.starts_with(['[', ']', ' ']) {
+            if is_json_line(line) && (line.starts_with(' ') || line.starts_with(['[', ']'])) {
                 Fit::Likely
             } else {
                 Fit::No
             }
         })
+        .opened_by(ctx.filter, |line| line.starts_with('['))
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -14,6 +14,47 @@ pub(super) struct Mounts;
 /// Marks that draw a tree.
 const TREE: &[char] = &['├', '└', '─', '│', '|', '`', '-', ' '];
 
+/// A row of `lsblk`: a name, the device's two numbers, its size and its type.
+fn is_block(line: &str) -> bool {
+    let numbers = |word: &str| {
+        word.split_once(':').is_some_and(|(major, minor)| {
+            [major, minor].iter().all(|one| {
+                !one.is_empty() && one.len() <= 7 && one.chars().all(|c| c.is_ascii_digit())
+            })
+        })
+    };
+    let types = ["disk", "part", "lvm", "crypt", "loop", "rom", "mpath"];
+    let mut words = line.split_whitespace().skip(1);
+    let second = words.next().is_some_and(numbers);
+    second
+        && words.any(|word| {
+            types.contains(&word) || word.starts_with("raid") || word.starts_with("nbd")
+        })
+}
+
+/// A row that begins with the name of a block device.
+fn is_device(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or("");
+    let kinds = [
+        "sd", "nvme", "vd", "xvd", "loop", "dm-", "md", "zram", "sr", "mmcblk", "nbd", "hd", "rbd",
+    ];
+    kinds.iter().any(|kind| {
+        first.strip_prefix(kind).is_some_and(|rest| {
+            !rest.is_empty() && rest.len() <= 8 && rest.chars().all(|c| c.is_ascii_alphanumeric())
+        })
+    })
+}
+
+/// A row of `findmnt`: where something is mounted, from what, of which kind and how.
+fn is_target(line: &str) -> bool {
+    let bare = line.trim_start_matches(TREE);
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let optioned = words
+        .last()
+        .is_some_and(|last| last.split(',').any(|one| matches!(one, "rw" | "ro")));
+    bare.starts_with('/') && (optioned || words.len() == 1 || words.len() == 2)
+}
+
 impl Probe for Mounts {
     fn recognises(&self, invocation: &Invocation) -> bool {
         match invocation.program() {
@@ -28,16 +69,23 @@ impl Probe for Mounts {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let program = ctx.invocation.program();
+        let custom = Args::of(ctx.invocation, "o output").has(&["o", "output", "n", "f", "fs"]);
         Grammar::any(move |line, _| match program {
             "mount" => mounted(line).is_some().into(),
             _ => {
                 let head = line.contains("TARGET") || line.starts_with("NAME");
-                if head {
+                if head || program == "lsblk" && is_block(line) {
                     Fit::Surely
-                } else if line.split_whitespace().count() >= 2 {
+                } else if program == "lsblk" && line.starts_with(['├', '└', '│', '`', '|']) {
+                    Fit::Surely
+                } else if program == "findmnt" && is_target(line) {
                     Fit::Likely
-                } else {
+                } else if custom && program == "lsblk" && is_device(line) {
+                    Fit::Likely
+                } else if custom && line.split_whitespace().count() >= 2 {
                     Fit::Perhaps
+                } else {
+                    Fit::Hardly
                 }
             }
         })

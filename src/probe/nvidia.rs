@@ -124,7 +124,13 @@ impl Probe for NvidiaSmi {
         let form = form(ctx.invocation);
         let min = usize::from(!matches!(form, Form::Apps { header: false, .. }));
         let loops = repeats(ctx.invocation) || ctx.filter.may_lose_start();
-        Grammar::at_least(min, move |line, nth| {
+        // A monitor says the names of its columns again after a screenful only.
+        let few = Args::of(ctx.invocation, "c count s d delay i id o f")
+            .value(&["c", "count"])
+            .and_then(int)
+            .is_some_and(|count| count <= 10)
+            && matches!(form, Form::Dmon | Form::Pmon);
+        let grammar = Grammar::at_least(min, move |line, nth| {
             if is_message(line) {
                 return Fit::Surely;
             }
@@ -156,10 +162,15 @@ impl Probe for NvidiaSmi {
                     }
                 }
                 Form::Dmon | Form::Pmon => monitor_fit(line),
-                Form::Long(long) => nvidia_query::fit(*long, line),
+                Form::Long(long) => nvidia_query::fit(*long, line, nth, loops),
                 Form::Other => Fit::Perhaps,
             }
-        })
+        });
+        if few {
+            grammar.opened_by(ctx.filter, |line| line.starts_with("# gpu"))
+        } else {
+            grammar
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

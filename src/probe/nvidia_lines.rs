@@ -7,7 +7,8 @@ use super::words::{int, number};
 /// A row of `dmon` or `pmon`: an index, then numbers, dashes and, of a process, its type and name.
 pub(super) fn monitor_fit(line: &str) -> Fit {
     if line.starts_with("# ") {
-        return Fit::Surely;
+        let head = ["# gpu", "# Idx", "# GPU", "# Date", "#Date", "# YYYY"];
+        return head.iter().any(|start| line.starts_with(start)).into();
     }
     let mut words = line.split_whitespace();
     let index = words.next().is_some_and(|one| int(one).is_some());
@@ -20,6 +21,16 @@ pub(super) fn monitor_fit(line: &str) -> Fit {
     } else {
         Fit::No
     }
+}
+
+/// The name of a section of `-q`: `FB Memory Usage`, `Max Clocks`, `ECC Mode`.
+fn is_section(text: &str) -> bool {
+    text.len() < 60
+        && text.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " -_/.()".contains(c))
+        && !text.contains("()")
 }
 
 /// A line of `-q`.
@@ -36,7 +47,11 @@ pub(super) fn report_fit(line: &str) -> Fit {
         Fit::Surely
     } else if text.is_empty() {
         Fit::Perhaps
-    } else if line.contains(" : ") || line.starts_with("    ") && text.len() < 60 {
+    } else if line
+        .split_once(" : ")
+        .is_some_and(|(key, _)| is_section(key.trim()))
+        || line.starts_with("    ") && is_section(text)
+    {
         Fit::Likely
     } else {
         Fit::No
@@ -86,6 +101,28 @@ fn is_quantity(cell: &str) -> bool {
         && unit.is_none_or(|unit| matches!(unit, "MiB" | "GiB" | "KiB" | "%" | "W" | "MHz" | "C"))
 }
 
+/// What NVIDIA calls its products.
+fn is_gpu_name(cell: &str) -> bool {
+    let known = [
+        "NVIDIA",
+        "Tesla",
+        "GeForce",
+        "Quadro",
+        "GRID",
+        "TITAN",
+        "RTX",
+        "GTX",
+        "Graphics Device",
+        "Orin",
+        "Thor",
+        "Xavier",
+        "DGX",
+        "GH200",
+        "GB200",
+    ];
+    known.iter().any(|word| cell.contains(word))
+}
+
 /// A row of a query's answer, or its header.
 pub(super) fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -> Fit {
     if is_header(line, fields) {
@@ -105,6 +142,8 @@ pub(super) fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -
     if cells.len() != fields.len() && !(named && cells.len() > fields.len()) {
         return Fit::No;
     }
+    // Of a query about processes it is theirs.
+    let of_process = fields.iter().any(|field| field_name(field) == "pid");
     let good = cells
         .iter()
         .zip(fields)
@@ -124,6 +163,8 @@ pub(super) fn csv_fit(line: &str, nth: usize, fields: &[String], header: bool) -
             }
             "pstate" => cell.starts_with('P') || is_unknown(cell),
             "pci.bus_id" | "gpu_bus_id" => cell.contains(':'),
+            "name" if !of_process => is_gpu_name(cell) || is_unknown(cell),
+            "driver_version" => cell.starts_with(|c: char| c.is_ascii_digit()) || is_unknown(cell),
             "uuid" => cell.starts_with("GPU-") || cell.starts_with("MIG-") || is_unknown(cell),
             _ => true,
         });

@@ -46,8 +46,25 @@ pub(super) fn form(invocation: &Invocation, valued: &str) -> Option<Long> {
 }
 
 /// How well a line fits into such an answer.
-pub(super) fn fit(long: Long, line: &str) -> Fit {
+pub(super) fn fit(long: Long, line: &str, nth: usize, loops: bool) -> Fit {
     let trimmed = line.trim();
+    if long == Long::Sections && !loops {
+        // Each answer begins so, after an empty line.
+        match (trimmed.starts_with("==============NVSMI LOG"), nth) {
+            (true, 0 | 1) => return Fit::Surely,
+            (true, _) => return Fit::No,
+            (false, 0) if !trimmed.is_empty() => return Fit::No,
+            _ => {}
+        }
+    }
+    if long == Long::Mig && !loops {
+        // `| GPU instances: |` is the second line of each table.
+        match (trimmed.contains(" instances:"), nth) {
+            (true, 2..) | (true, 0) => return Fit::No,
+            (false, 0) if !trimmed.starts_with('+') => return Fit::Hardly,
+            _ => {}
+        }
+    }
     let good = match long {
         Long::Sections => return report_fit(line),
         Long::Topology => {
@@ -61,7 +78,15 @@ pub(super) fn fit(long: Long, line: &str) -> Fit {
         Long::Mig => trimmed.starts_with(['|', '+']) || trimmed.contains("MIG"),
         Long::Versions => trimmed.contains(" : "),
     };
-    if good { Fit::Surely } else { Fit::Perhaps }
+    let rest = match long {
+        Long::Topology => trimmed.contains('\t') || trimmed.is_empty(),
+        _ => trimmed.is_empty() || trimmed.starts_with("No "),
+    };
+    match (good, rest) {
+        (true, _) => Fit::Surely,
+        (false, true) => Fit::Perhaps,
+        (false, false) => Fit::Hardly,
+    }
 }
 
 /// Reads it.

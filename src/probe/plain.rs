@@ -8,6 +8,8 @@ use crate::shell::{Invocation, Tri};
 /// The shape of what some common programs print.
 pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
     let args = Args::of(invocation, "");
+    // `id -Gn` prints a list.
+    let named = args.has(&["G", "groups"]);
     let one_word = |line: &str, _: usize| {
         if line.is_empty() || line.contains(char::is_whitespace) {
             Fit::No
@@ -39,14 +41,25 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
                 Fit::No
             }
         }),
-        "id" if args.operands.is_empty() => Grammar::exactly(1, |line, _| {
+        "id" if args.operands.is_empty() => Grammar::exactly(1, move |line, _| {
             if line.starts_with("uid=") {
                 Fit::Surely
-            } else {
+            } else if line.split_whitespace().count() <= 1 || named {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         }),
         "docker" | "podman" | "nerdctl" => return engine(invocation),
+        // What they say goes to standard error.
+        "git"
+            if matches!(
+                args.first(),
+                Some("push" | "fetch" | "clone" | "add" | "remote-https")
+            ) =>
+        {
+            Grammar::any(|_, _| Fit::Hardly)
+        }
         "lsmod" => Grammar::any(|line, _| {
             let number = line
                 .split_whitespace()
@@ -58,8 +71,10 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
             Grammar::any(|line, _| {
                 if line.contains("=>") {
                     Fit::Surely
+                } else if line.starts_with('\t') {
+                    Fit::Likely
                 } else {
-                    Fit::Perhaps
+                    Fit::Hardly
                 }
             })
         }
@@ -123,9 +138,11 @@ impl Probe for Which {
         let mut grammar = Grammar::any(move |line: &str, _: usize| {
             if line.starts_with('/') && names.iter().any(|name| line.ends_with(name.as_str())) {
                 Fit::Surely
-            } else if line.contains(" is ")
+            } else if names
+                .iter()
+                .any(|name| line.starts_with(&format!("{} is ", name.trim_start_matches('/'))))
                 || line.contains("not found")
-                || line.contains("no ")
+                || line.contains(": no ")
                 || line.starts_with("alias ")
             {
                 Fit::Perhaps

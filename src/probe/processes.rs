@@ -537,20 +537,32 @@ impl Probe for Pstree {
         invocation.program() == "pstree"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let grammar = Grammar::any(|line, _| {
             if line.contains("─")
                 || line.contains("-+-")
                 || line.contains("`-")
                 || line.contains("|-")
             {
                 Fit::Surely
-            } else if line.contains('(') {
+            } else if line
+                .rsplit_once('(')
+                .and_then(|(_, rest)| rest.split_once(')'))
+                .is_some_and(|(pid, _)| int(pid.split(',').next().unwrap_or("")).is_some())
+            {
                 Fit::Likely
-            } else {
+            } else if line.split_whitespace().count() == 1 {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
-        })
+        });
+        // One process was asked for: its tree has one root.
+        if Args::of(ctx.invocation, "N n").operands.len() == 1 {
+            grammar.opened_by(ctx.filter, |line| !line.starts_with(' '))
+        } else {
+            grammar
+        }
     }
 
     fn read(&self, lines: &[Shown], _ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -108,14 +108,48 @@ impl Probe for Procfs {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let paths = paths(ctx.invocation);
         let kinds: Vec<Kind> = paths.iter().map(|path| kind_of(path)).collect();
-        let cats = ctx.invocation.program() == "cat";
+        let program = ctx.invocation.program();
+        let cats = matches!(program, "cat" | "head" | "tail");
+        let bare_names = Args::of(ctx.invocation, "e f A B C m").has(&["h", "no-filename", "o"]);
+        // What stands first in its pipeline and filters by itself shows what it lets through.
+        let mut own = super::Filter::default();
+        if matches!(program, "grep" | "egrep" | "awk" | "sed" | "head" | "tail") {
+            own.add(ctx.invocation);
+        }
+        let most = own.head.or(own.tail).filter(|_| paths.len() == 1);
+        let counts = own.counted.is_some();
+        let several = paths.len() > 1 || paths.iter().any(|path| path.contains(['*', '?', '{']));
         let mut grammar = Grammar::any(move |line: &str, _: usize| {
+            // `/proc/12/status:Threads: 4`
+            let line = match line.split_once(':') {
+                Some((path, rest)) if path.starts_with("/proc/") => rest,
+                _ if several && line.starts_with("==> /proc/") && line.ends_with(" <==") => {
+                    return Fit::Surely;
+                }
+                _ if several && matches!(program, "grep" | "egrep") && !bare_names => {
+                    return Fit::No;
+                }
+                _ => line,
+            };
+            if counts {
+                return int(line).is_some().into();
+            }
+            match own.passes(line) {
+                Some(false) if !own.numbered => return Fit::No,
+                None if own.columns.is_some() || own.opaque || own.reshaped => {
+                    return Fit::Perhaps;
+                }
+                _ => {}
+            }
             kinds
                 .iter()
                 .map(|kind| fit(*kind, line, cats))
                 .max()
                 .unwrap_or(Fit::Perhaps)
         });
+        if most.is_some() {
+            grammar.max = most;
+        }
         let single = paths
             .iter()
             .all(|path| matches!(kind_of(path), Kind::Wchan | Kind::Comm | Kind::Stat));
@@ -267,15 +301,54 @@ fn sys(path: &str, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
     }
 }
 
+/// Whether `/proc/PID/status` has such a field.
+fn is_status(name: &str) -> bool {
+    const WHOLE: &[&str] = &[
+        "Name",
+        "Umask",
+        "State",
+        "Tgid",
+        "Ngid",
+        "Pid",
+        "PPid",
+        "TracerPid",
+        "Uid",
+        "Gid",
+        "FDSize",
+        "Groups",
+        "Kthread",
+        "Threads",
+        "CoreDumping",
+        "THP_enabled",
+        "untag_mask",
+        "NoNewPrivs",
+    ];
+    const STARTS: &[&str] = &[
+        "NS",
+        "Vm",
+        "Rss",
+        "Hugetlb",
+        "Sig",
+        "Shd",
+        "Cap",
+        "Seccomp",
+        "Specul",
+        "Cpus_allowed",
+        "Mems_allowed",
+        "voluntary_",
+        "nonvoluntary_",
+        "x86_",
+    ];
+    WHOLE.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
+}
+
 fn fit(kind: Kind, line: &str, whole_file: bool) -> Fit {
     let name = line.split_once(':').map(|(name, _)| name);
     let good = match kind {
         // A tab parts name and value, where the terminal left it.
-        Kind::Status => name.is_some_and(|name| {
-            !name.contains(' ')
-                && !line.contains(":  ")
-                && name.starts_with(|c: char| c.is_ascii_uppercase() || c == 'v' || c == 'n')
-        }),
+        Kind::Status => {
+            name.is_some_and(|name| !name.contains(' ') && !line.contains(":  ") && is_status(name))
+        }
         Kind::Meminfo => line.trim_end().ends_with("kB") && name.is_some(),
         Kind::Limits => line.starts_with("Max ") || line.starts_with("Limit "),
         Kind::Environ => line.contains('='),
@@ -303,7 +376,7 @@ fn fit(kind: Kind, line: &str, whole_file: bool) -> Fit {
     match (good, whole_file) {
         (true, _) => Fit::Surely,
         (false, true) => Fit::No,
-        (false, false) => Fit::Perhaps,
+        (false, false) => Fit::Hardly,
     }
 }
 

@@ -181,7 +181,7 @@ fn of_header(text: &str) -> Vec<String> {
 }
 
 /// Whether these are the names that stand above these columns.
-fn heads(names: &[String], columns: &[String]) -> bool {
+fn heads(names: &[String], columns: &[String], cut: bool) -> bool {
     // Columns with headers of one's own (`pid=ID`) have any name.
     let known = |name: &str| {
         matches!(
@@ -189,7 +189,7 @@ fn heads(names: &[String], columns: &[String]) -> bool {
             "pid" | "ppid" | "user" | "pcpu" | "pmem" | "rss" | "vsz" | "stat" | "wchan" | "etime"
         )
     };
-    names.len() == columns.len()
+    (names.len() == columns.len() || cut && names.len() < columns.len())
         && names
             .iter()
             .zip(columns)
@@ -204,15 +204,49 @@ impl Probe for Ps {
         invocation.program() == "ps"
     }
 
+    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+        let known = [
+            "error: unknown",
+            "error: must ",
+            "error: improper",
+            "error: unsupported",
+            "error: process ID",
+            "error: conflicting",
+            "error: garbage",
+            "error: list of",
+            "error: user name",
+            "error: TTY ",
+            "error: sorting",
+            "error: thread",
+            "Usage:",
+            " ps [options]",
+            " Try 'ps --help",
+            "  or 'ps --help",
+            " for additional help",
+            "For more details see ps(1)",
+            "Signal ",
+        ];
+        known.iter().any(|start| line.starts_with(start)).into()
+    }
+
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let ask = Ask::of(ctx.invocation);
+        let threads = ask.columns.is_empty()
+            && ctx.invocation.args().iter().any(|word| {
+                word.text.starts_with('-')
+                    && !word.text.starts_with("--")
+                    && word.text.contains('L')
+            });
         let min = usize::from(!ask.no_header && ctx.filter.patterns.is_empty());
         Grammar::at_least(min, move |line, nth| {
             if is_header(line) {
                 let names = of_header(line);
+                if threads && ctx.filter.keeps_lines() && !line.contains("LWP") {
+                    return Fit::No;
+                }
                 if !ask.columns.is_empty()
                     && ctx.filter.columns.is_none()
-                    && !heads(&names, &ask.columns)
+                    && !heads(&names, &ask.columns, ctx.filter.reshaped)
                 {
                     return Fit::No;
                 }

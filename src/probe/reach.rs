@@ -190,6 +190,44 @@ impl Probe for Ping {
     }
 }
 
+/// A line of what dig, nslookup or host say: a remark, a section, a record.
+fn is_answer(line: &str) -> bool {
+    let starts = [
+        ";",
+        "** server",
+        "*** ",
+        "Server:",
+        "Address:",
+        "Name:",
+        "Aliases:",
+        "Non-authoritative",
+        "Using domain server",
+        "Host ",
+    ];
+    let kinds = [
+        "A", "AAAA", "CNAME", "MX", "NS", "PTR", "SOA", "SRV", "TXT", "CAA",
+    ];
+    let mut words = line.split_whitespace();
+    let record = words.nth(2).is_some_and(|class| class == "IN")
+        || line
+            .split_whitespace()
+            .nth(3)
+            .is_some_and(|class| class == "IN");
+    starts.iter().any(|start| line.starts_with(start))
+        || record && line.split_whitespace().any(|word| kinds.contains(&word))
+        || [
+            " has address ",
+            " has IPv6 address ",
+            " is an alias for ",
+            " domain name pointer ",
+            " mail is handled by ",
+            "canonical name = ",
+            "name = ",
+        ]
+        .iter()
+        .any(|part| line.contains(part))
+}
+
 /// `getent hosts`, `dig`, `nslookup`, `host`.
 pub(super) struct Lookup;
 
@@ -216,7 +254,8 @@ impl Probe for Lookup {
                 (true, true, _) => Fit::Perhaps,
                 (true, false, _) => Fit::No,
                 (false, true, _) => Fit::Likely,
-                (false, false, _) => Fit::Perhaps,
+                (false, false, _) if is_answer(line) => Fit::Likely,
+                (false, false, _) => Fit::Hardly,
             }
         })
     }

@@ -42,8 +42,23 @@ impl Probe for Git {
                 }
             });
         }
+        let custom = args.has(&[
+            "format",
+            "pretty",
+            "graph",
+            "stat",
+            "p",
+            "patch",
+            "name-only",
+        ]);
         let short = args.has(&["s", "sb", "short", "porcelain"]);
         Grammar::any(move |line, _| {
+            let may = match verb {
+                "status" => line.starts_with(['\t', ' ']) || line.ends_with(':') || line.is_empty(),
+                "log" => line.starts_with("    ") || custom || line.is_empty(),
+                "rev-parse" | "describe" => line.split_whitespace().count() == 1,
+                _ => line.starts_with("  "),
+            };
             let good = match verb {
                 "status" => {
                     short && line.chars().nth(2) == Some(' ')
@@ -52,16 +67,27 @@ impl Probe for Git {
                         || line.starts_with("HEAD detached ")
                         || line.starts_with("## ")
                         || line.starts_with("nothing to commit")
+                        || line.starts_with("nothing added to commit")
+                        || line.starts_with("no changes added to commit")
+                        || line.starts_with("Changes ")
+                        || line.starts_with("Untracked files:")
+                        || line.starts_with("  (use \"git ")
                 }
                 "log" => {
                     line.starts_with("commit ")
                         || line.split(' ').next().is_some_and(is_commit)
                         || line.starts_with("Author: ")
+                        || line.starts_with("Date:   ")
+                        || line.starts_with("Merge: ")
                 }
                 "rev-parse" => is_commit(line),
                 _ => line.starts_with("* "),
             };
-            if good { Fit::Likely } else { Fit::Perhaps }
+            match (good, may) {
+                (true, _) => Fit::Likely,
+                (false, true) => Fit::Perhaps,
+                (false, false) => Fit::Hardly,
+            }
         })
     }
 

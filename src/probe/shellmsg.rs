@@ -100,7 +100,8 @@ pub(crate) fn is_ssh_line(line: &str) -> bool {
         "agent refused operation",
     ];
     let tried = |line: &str| {
-        line.contains(": Permission denied (")
+        line.split_once(": Permission denied (")
+            .is_some_and(|(who, _)| !who.contains(char::is_whitespace))
             && (line.contains("publickey") || line.contains("password"))
     };
     (STARTS.iter().any(|start| line.starts_with(start)) && !is_other_connection(line))

@@ -109,6 +109,157 @@ fn is_head(text: &str) -> bool {
             .all(|word| word.starts_with(|c: char| c.is_ascii_uppercase() || c == '%'))
 }
 
+/// `48190`, `48190_3`, `48190.batch`, `48190_[1-4%2]`, `48190+1`
+fn is_job(word: &str) -> bool {
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    digits > 0
+        && word.get(digits..).is_some_and(|rest| {
+            rest.is_empty()
+                || rest.starts_with(['_', '+'])
+                || rest
+                    .strip_prefix('.')
+                    .is_some_and(|step| step.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+}
+
+/// How well a line fits as a row of jobs.
+fn job_row_fit(line: &str) -> Fit {
+    let words: Vec<&str> = line
+        .split([' ', '|'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let ruler = !words.is_empty() && words.iter().all(|word| word.chars().all(|c| c == '-'));
+    let state = words.iter().any(|word| is_job_state(word));
+    match (words.first().is_some_and(|first| is_job(first)), state) {
+        _ if ruler => Fit::Likely,
+        (true, true) => Fit::Surely,
+        (true, false) => Fit::Perhaps,
+        (false, _) => Fit::Hardly,
+    }
+}
+
+/// A state of a job, short or long.
+fn is_job_state(word: &str) -> bool {
+    let word = word.trim_end_matches('+');
+    const STATES: &[&str] = &[
+        "PD",
+        "R",
+        "CG",
+        "CD",
+        "CA",
+        "F",
+        "TO",
+        "NF",
+        "PR",
+        "S",
+        "ST",
+        "OOM",
+        "CF",
+        "BF",
+        "RQ",
+        "RH",
+        "PENDING",
+        "RUNNING",
+        "SUSPENDED",
+        "COMPLETING",
+        "COMPLETED",
+        "CANCELLED",
+        "FAILED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "BOOT_FAIL",
+        "DEADLINE",
+        "OUT_OF_MEMORY",
+        "OUT_OF_ME",
+        "CONFIGURING",
+        "REQUEUED",
+        "RESIZING",
+        "STOPPED",
+        "STAGE_OUT",
+    ];
+    STATES.contains(&word)
+}
+
+/// How well a line fits as a row of partitions or nodes.
+fn node_row_fit(line: &str) -> Fit {
+    const STATES: &[&str] = &[
+        "idle",
+        "alloc",
+        "allocated",
+        "mix",
+        "mixed",
+        "down",
+        "drain",
+        "drained",
+        "draining",
+        "drng",
+        "comp",
+        "completing",
+        "fail",
+        "failing",
+        "maint",
+        "resv",
+        "reserved",
+        "unk",
+        "unknown",
+        "plnd",
+        "planned",
+        "boot",
+        "power",
+        "n/a",
+        "inval",
+    ];
+    let state = line.split_whitespace().any(|word| {
+        STATES.contains(&word.trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-']))
+    });
+    if state && line.split_whitespace().count() >= 2 {
+        Fit::Likely
+    } else if line.trim().is_empty() {
+        Fit::Perhaps
+    } else {
+        Fit::Hardly
+    }
+}
+
+/// How well a line fits as a row of `sinfo -R`, or of a format of one's own.
+fn reason_fit(line: &str) -> Fit {
+    let dated = line.split_whitespace().any(|word| {
+        word.as_bytes().get(10) == Some(&b'T') && word.starts_with(|c: char| c.is_ascii_digit())
+    });
+    if dated && super::line::read_head(line).is_timed() {
+        Fit::Hardly
+    } else if dated {
+        Fit::Likely
+    } else {
+        node_row_fit(line).max(Fit::Perhaps)
+    }
+}
+
+/// How well a line fits into a record of `scontrol show`.
+fn record_fit(line: &str) -> Fit {
+    let pairs = line
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.split_once('='))
+        .is_some_and(|(name, _)| {
+            name.starts_with(|c: char| c.is_ascii_uppercase())
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "/_:".contains(c))
+        });
+    let first = ["JobId=", "NodeName=", "PartitionName="];
+    if first.iter().any(|start| line.starts_with(start)) || pairs && line.starts_with("   ") {
+        Fit::Surely
+    } else if pairs {
+        Fit::Likely
+    } else if line.trim().is_empty() {
+        Fit::Perhaps
+    } else {
+        Fit::Hardly
+    }
+}
+
 impl Probe for Slurm {
     fn recognises(&self, invocation: &Invocation) -> bool {
         match invocation.program() {
@@ -122,17 +273,28 @@ impl Probe for Slurm {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let program = ctx.invocation.program();
-        Grammar::any(move |line: &str, _: usize| {
+        let reasons = ctx.invocation.args().iter().any(|word| {
+            word.text == "--list-reasons"
+                || word.text.starts_with('-') && word.text.contains(['R', 'o', 'O'])
+        });
+        let args = Args::of(ctx.invocation, valued(ctx.invocation));
+        let headed = program != "scontrol" && !args.has(&["h", "noheader", "n", "i", "iterate"]);
+        let grammar = Grammar::any(move |line: &str, _: usize| {
             if is_head(line) {
                 return Fit::Surely;
             }
-            let good = match program {
-                "squeue" | "sacct" => line.trim_start().starts_with(|c: char| c.is_ascii_digit()),
-                "scontrol" => line.contains('=') || line.trim().is_empty(),
-                _ => line.split_whitespace().count() >= 4,
-            };
-            if good { Fit::Likely } else { Fit::Perhaps }
-        })
+            match program {
+                "squeue" | "sacct" => job_row_fit(line),
+                "scontrol" => record_fit(line),
+                _ if reasons => reason_fit(line),
+                _ => node_row_fit(line),
+            }
+        });
+        if headed {
+            grammar.opened_by(ctx.filter, is_head)
+        } else {
+            grammar
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

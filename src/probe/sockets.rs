@@ -151,8 +151,19 @@ impl Probe for Ss {
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        let summary = Args::of(ctx.invocation, "f F A D N").has(&["s", "summary"]);
-        Grammar::any(move |line: &str, _: usize| {
+        let args = Args::of(ctx.invocation, "f F A D N");
+        let summary = args.has(&["s", "summary"]);
+        let processes = args.has(&["p", "processes"]);
+        let no_head = args.has(&["H", "no-header", "s", "summary"]);
+        let head = |line: &str| {
+            ["State ", "Netid ", "Recv-Q "]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        let grammar = Grammar::any(move |line: &str, _: usize| {
+            if !processes && line.contains(" users:((") {
+                return Fit::No;
+            }
             if line.starts_with("State")
                 || line.starts_with("Netid")
                 || line.starts_with("Recv-Q")
@@ -180,7 +191,12 @@ impl Probe for Ss {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 words.iter().any(|word| SS_STATES.contains(word)).into()
             }
-        })
+        });
+        if no_head {
+            grammar
+        } else {
+            grammar.opened_by(ctx.filter, head)
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
@@ -472,7 +488,7 @@ impl Probe for Lsof {
         let terse = ctx.invocation.args().iter().any(|word| {
             word.text.starts_with('-') && word.text.contains('t') && !word.text.contains("tcp")
         });
-        Grammar::any(move |line: &str, _: usize| {
+        let grammar = Grammar::any(move |line: &str, _: usize| {
             if line.starts_with("COMMAND ") || lsof_row(line).is_some() {
                 Fit::Surely
             } else if terse && int(line).is_some() {
@@ -480,7 +496,12 @@ impl Probe for Lsof {
             } else {
                 Fit::No
             }
-        })
+        });
+        if terse {
+            grammar
+        } else {
+            grammar.opened_by(ctx.filter, |line| line.starts_with("COMMAND "))
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
@@ -707,10 +728,11 @@ impl Probe for Fuser {
                 || line.starts_with(&format!("Specified filename {} ", word.text))
         });
         let words: Vec<&str> = line.split_whitespace().collect();
-        let table = words.first() == Some(&"USER")
-            || words.get(2).is_some_and(|access| {
-                access.len() >= 4 && access.chars().all(|c| "cefFrm.".contains(c))
-            });
+        let table =
+            words.first() == Some(&"USER")
+                || words.iter().skip(1).take(2).any(|access| {
+                    access.len() >= 4 && access.chars().all(|c| "cefFrm.".contains(c))
+                });
         (asked || table && line.starts_with(' ')).into()
     }
 

@@ -52,7 +52,8 @@ impl Probe for PySpy {
                 .strip_prefix("Process ")
                 .and_then(|rest| rest.split_once(": "))
             {
-                let own = many || nth == 0 && asked.is_none_or(|asked| int(pid) == Some(asked));
+                let first = nth == 0 || ctx.filter.may_lose_start();
+                let own = many || first && asked.is_none_or(|asked| int(pid) == Some(asked));
                 return own.into();
             }
             if ["Python v", "Collecting samples", "Error: "]
@@ -184,8 +185,21 @@ impl Probe for Gdb {
                 || line.starts_with("[New Thread")
             {
                 Fit::Surely
-            } else {
+            } else if line.starts_with(['[', '0', ' ', '\t'])
+                || [
+                    "warning:",
+                    "Using host",
+                    "Attaching",
+                    "Reading",
+                    "Inferior",
+                    "Detaching",
+                ]
+                .iter()
+                .any(|start| line.starts_with(start))
+            {
                 Fit::Perhaps
+            } else {
+                Fit::Hardly
             }
         })
     }

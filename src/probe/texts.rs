@@ -30,6 +30,16 @@ impl Probe for Texts {
         // With lines around the matches it prints what any look prints.
         let kernel = ctx.invocation.program() == "dmesg";
         let journal = ctx.invocation.program() == "journalctl";
+        // Without times, or in a form of its own choice, any text may stand there.
+        let bare = ctx.invocation.args().iter().any(|word| {
+            [
+                "-t", "-o", "--output", "--notime", "-J", "--json", "-x", "-r", "--raw",
+            ]
+            .iter()
+            .any(|option| word.text.starts_with(option))
+                && !word.text.starts_with("--time")
+                && !word.text.starts_with("--reverse")
+        }) || !ctx.filter.keeps_lines();
         let searches = matches!(&probe.what, What::Search(search) if !search.context);
         let fit = move |line: &str, _: usize| {
             if counts {
@@ -48,7 +58,18 @@ impl Probe for Texts {
             match (probe.fits(line), searches) {
                 (true, true) => Fit::Likely,
                 (true, false) if journal && line::read_head(line).is_journal() => Fit::Likely,
-                (true, false) if kernel && line.starts_with('[') => Fit::Likely,
+                (true, false) if journal && !bare => {
+                    if line.starts_with(['-', ' ', '\t'])
+                        || line.starts_with("Hint: ")
+                        || line.starts_with("No journal files were")
+                    {
+                        Fit::Perhaps
+                    } else {
+                        Fit::Hardly
+                    }
+                }
+                (true, false) if kernel && is_kernel(line) => Fit::Likely,
+                (true, false) if kernel && !bare => Fit::Hardly,
                 (true, false) => Fit::Perhaps,
                 (false, _) => Fit::No,
             }
@@ -75,9 +96,43 @@ impl Probe for Texts {
         }
     }
 
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        let known = ["No journal files were", "Hint: ", "No journal boot entry"];
+        let own = ctx.invocation.program() == "journalctl"
+            && known.iter().any(|start| line.starts_with(start));
+        own.into()
+    }
+
     fn counts_itself(&self) -> bool {
         true
     }
+}
+
+/// A line of `dmesg`: `[12345.678901] …`, `[Tue Mar  4 09:01:12 2025] …`, `2025-03-04T09:01:12,…`,
+/// `kern  :err   : […] …`.
+fn is_kernel(line: &str) -> bool {
+    let bracket = |text: &str| {
+        let Some((time, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+            return false;
+        };
+        let seconds = !time.is_empty()
+            && time.contains('.')
+            && time
+                .chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, ' ' | '.'));
+        let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+        seconds || days.iter().any(|day| time.starts_with(day))
+    };
+    let dated = line.starts_with(|c: char| c.is_ascii_digit())
+        && line.as_bytes().get(10) == Some(&b'T')
+        && line.as_bytes().get(4) == Some(&b'-');
+    let facility = || {
+        line.split_once(':').is_some_and(|(name, rest)| {
+            matches!(name.trim(), "kern" | "user" | "daemon" | "syslog" | "auth")
+                && rest.split_once(": ").is_some_and(|(_, rest)| bracket(rest))
+        })
+    };
+    bracket(line) || dated || facility()
 }
 
 /// `grep -c` on one file.

@@ -26,6 +26,13 @@ impl Probe for TimeKeepers {
         }
     }
 
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        let bus = ["System has not been booted", "Failed to ", "Warning: "];
+        let own = ctx.invocation.program() == "timedatectl"
+            && bus.iter().any(|start| line.starts_with(start));
+        own.into()
+    }
+
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let program = ctx.invocation.program();
         let shows = ctx.invocation.args().iter().any(|word| word.text == "show");

@@ -10,6 +10,24 @@ use crate::shell::Invocation;
 /// `top -b`.
 pub(super) struct Top;
 
+/// The head of the table: `PID USER PR NI …`, `PID PPID USER STAT VSZ …` of busybox.
+fn is_top_head(words: &[&str]) -> bool {
+    words.first() == Some(&"PID")
+        && words
+            .iter()
+            .any(|word| matches!(*word, "%CPU" | "TIME+" | "%VSZ" | "PR" | "S"))
+}
+
+/// `0:29.33`, `31:02.11`, as the column TIME+ has it.
+fn is_cpu_time(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(minutes, seconds)| {
+        minutes.chars().all(|c| c.is_ascii_digit())
+            && seconds.len() == 5
+            && seconds.as_bytes().get(2) == Some(&b'.')
+            && seconds.chars().all(|c| c.is_ascii_digit() || c == '.')
+    })
+}
+
 impl Probe for Top {
     fn recognises(&self, invocation: &Invocation) -> bool {
         invocation.program() == "top"
@@ -22,18 +40,18 @@ impl Probe for Top {
                 "Swap:",
             ];
             let words: Vec<&str> = line.split_whitespace().collect();
-            if head.iter().any(|start| line.starts_with(start)) || words.first() == Some(&"PID") {
+            if head.iter().any(|start| line.starts_with(start)) || is_top_head(&words) {
                 Fit::Surely
             } else if line.trim().is_empty() {
                 Fit::Perhaps
-            } else if words.len() >= 12 && words.first().is_some_and(|pid| int(pid).is_some())
-                || words.len() >= 7
-                    && words.first().is_some_and(|pid| int(pid).is_some())
-                    && words
-                        .iter()
-                        .any(|word| word.ends_with('%') || word.contains('.'))
+            } else if words.first().is_none_or(|pid| int(pid).is_none()) || words.len() < 7 {
+                Fit::No
+            } else if words.iter().take(12).any(|word| is_cpu_time(word))
+                || words.iter().take(9).any(|word| word.ends_with('%'))
             {
                 Fit::Surely
+            } else if words.len() >= 12 {
+                Fit::Perhaps
             } else {
                 Fit::No
             }

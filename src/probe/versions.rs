@@ -91,6 +91,33 @@ fn version_in(text: &str) -> Option<&str> {
         })
 }
 
+/// A field of `pip show`.
+fn is_metadata(line: &str) -> bool {
+    const FIELDS: &[&str] = &[
+        "Name",
+        "Version",
+        "Summary",
+        "Home-page",
+        "Author",
+        "Author-email",
+        "License",
+        "License-Expression",
+        "Location",
+        "Requires",
+        "Required-by",
+        "Editable project location",
+        "Metadata-Version",
+        "Installer",
+        "Classifiers",
+        "Entry-points",
+        "Project-URLs",
+        "Files",
+    ];
+    line.split_once(':')
+        .is_some_and(|(name, _)| FIELDS.contains(&name))
+        || line == "---"
+}
+
 /// What programs print beside their version.
 fn is_boilerplate(line: &str, program: &str) -> bool {
     [
@@ -138,17 +165,21 @@ impl Probe for Versions {
                 }
             }
             Some(Form::PipShow) => {
-                if line.contains(": ") {
+                if is_metadata(line) {
                     Fit::Likely
-                } else {
+                } else if line.starts_with("  ") {
                     Fit::Perhaps
+                } else {
+                    Fit::Hardly
                 }
             }
             Some(Form::PipList) => {
                 if package(line).is_some() {
                     Fit::Likely
-                } else {
+                } else if line.starts_with(['#', '-']) || line.split_whitespace().count() <= 4 {
                     Fit::Perhaps
+                } else {
+                    Fit::Hardly
                 }
             }
             _ => Fit::Perhaps,

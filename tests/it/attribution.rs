@@ -9,6 +9,9 @@
 //!   line of a look with a shape of its own lies between the two. In a loop over hosts the same look on
 //!   the next host is another.
 //!
+//! So it is as well in a loop over hosts where a filter stands behind the look (`| grep x`, `| sort`)
+//! and nothing lies between a host's lines and the next one's: nobody can say where one ends.
+//!
 //! Given to another it is *wrong*, whatever it looks like.
 
 mod mix;
@@ -52,6 +55,9 @@ fn given_to(reading: &Reading, mixture: &Mixture, stream: Stream, from: u64) -> 
 /// Whether nothing tells whose a line is.
 fn is_anybodys(mixture: &Mixture, lines: &[&Printed], at: usize) -> bool {
     let line = lines[at];
+    if mixture.rounds_run_together(line.owner) {
+        return true;
+    }
     let bare = |text: &str| text.split_whitespace().count() <= 1;
     let vague = mixture.elements[line.owner].free || bare(&line.text);
     if !vague {

@@ -84,6 +84,28 @@ impl Mixture {
         self.elements.iter().map(|one| one.invocations).sum()
     }
 
+    /// Whether an element's lines of one host stand right before those of the next, both without the
+    /// line that would begin them: a filter may have taken it, or set it elsewhere.
+    pub(super) fn rounds_run_together(&self, element: usize) -> bool {
+        let filters = ["| grep ", "| tail ", "| sort", "| awk "];
+        let alone = self
+            .elements
+            .iter()
+            .filter(|one| !one.stdout.is_empty())
+            .count()
+            == 1
+            || self.printed.windows(2).any(|pair| {
+                pair.iter().all(|line| line.owner == element)
+                    && self.elements[element].stdout.last() == Some(&pair[0].text)
+                    && self.elements[element].stdout.first() == Some(&pair[1].text)
+            });
+        self.loops
+            && alone
+            && filters
+                .iter()
+                .any(|filter| self.elements[element].text.contains(filter))
+    }
+
     /// The element that an invocation belongs to.
     pub(super) fn element_of(&self, invocation: usize) -> Option<usize> {
         let at = invocation.checked_sub(self.hops)? % self.body().max(1);
