@@ -15,6 +15,7 @@
 pub mod home;
 pub mod keys;
 pub mod spool;
+pub mod locked;
 pub mod session;
 pub mod sys;
 pub mod keep;

@@ -86,6 +86,13 @@ macro_rules! id {
                 self.0
             }
 
+            /// When it was made, in milliseconds since 1970; none for a UUID without a time.
+            pub fn made_ms(self) -> Option<i64> {
+                let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
+                let seconds = i64::try_from(seconds).ok()?;
+                Some(seconds.checked_mul(1_000)?.saturating_add(i64::from(nanoseconds / 1_000_000)))
+            }
+
             /// The shortened form a terminal shows: the letter, a dash and eight characters.
             pub fn short(self) -> String {
                 let mut text = self.to_string();

@@ -49,6 +49,8 @@ pub struct Store {
     path: PathBuf,
     pool: SqlitePool,
     read_only: bool,
+    /// It was opened for reading because no space is left.
+    full: bool,
     /// It was made just now.
     new: bool,
     /// The open file's device and number.
@@ -63,6 +65,7 @@ impl Store {
             path,
             pool,
             read_only,
+            full: false,
             new: false,
             file,
         }
@@ -81,6 +84,11 @@ impl Store {
     /// It was opened for reading only.
     pub fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// It was opened for reading only because no space is left.
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 
     /// There was none before it was opened.

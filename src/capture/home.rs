@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::capture::sys::words;
+
 /// No home folder could be found or made.
 #[derive(Debug, Error)]
 pub enum HomeError {
@@ -21,7 +23,7 @@ pub enum HomeError {
         uid: u32,
     },
     /// It could not be made.
-    #[error("cannot make {}: {source}", path.display())]
+    #[error("cannot make {}: {}", path.display(), words(source))]
     Make {
         /// The folder.
         path: PathBuf,
@@ -81,6 +83,11 @@ impl Home {
     /// The folder of spools.
     pub fn spool_dir(&self) -> PathBuf {
         self.root.join("spool")
+    }
+
+    /// The folder of spools that could not be read to their end.
+    pub fn broken_dir(&self) -> PathBuf {
+        self.spool_dir().join("broken")
     }
 
     /// The folder of the search index.

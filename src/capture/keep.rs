@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::capture::keys;
 use crate::capture::spool::{self, End, Gap, Record, Start};
+use crate::capture::sys;
 use crate::event::Stream;
 use crate::redact::{Known, Marker, Streamer};
 
@@ -437,9 +438,13 @@ impl Keeper {
         }
         if let Err(error) = self.write_out() {
             for (stream, bytes) in std::mem::take(&mut self.unwritten) {
-                self.gap(stream, bytes, &format!("could not be written: {error}"));
+                self.gap(
+                    stream,
+                    bytes,
+                    &format!("could not be written: {}", sys::words(&error)),
+                );
             }
-            self.trouble.get_or_insert_with(|| error.to_string());
+            self.trouble.get_or_insert_with(|| sys::words(&error));
         }
         self.unwritten.clear();
         self.out.clear();

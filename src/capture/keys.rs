@@ -12,6 +12,9 @@ use crate::redact::{Keys, Marker};
 /// The name of the file in the home.
 pub const FILE: &str = "mask.key";
 
+/// Where a key lies that was cut short.
+pub const DAMAGED: &str = "mask.key.damaged";
+
 /// A home's key, read when it is first needed.
 #[derive(Debug)]
 struct HomeKeys {
@@ -39,6 +42,10 @@ pub fn marker(home: &Path) -> Marker {
 fn load(path: &Path) -> io::Result<[u8; 32]> {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Cut short it is no key; kept, so that `rec doctor` can say why older marks differ.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            std::fs::rename(path, path.with_file_name(DAMAGED))?;
+        }
         other => return other,
     }
     // Made whole under another name: a reader never sees half a key, and of two makers one wins.

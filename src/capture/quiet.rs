@@ -51,7 +51,7 @@ pub struct Recorded {
 #[derive(Debug, Error)]
 pub enum CannotRecord {
     /// The record could not be begun.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {}", path.display(), crate::capture::sys::words(source))]
     Spool {
         /// The spool.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum CannotRecord {
         source: io::Error,
     },
     /// The command could not be run.
-    #[error("cannot run `{line}`: {source}")]
+    #[error("cannot run `{line}`: {}", crate::capture::sys::words(source))]
     Run {
         /// The command line.
         line: String,

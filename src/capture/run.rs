@@ -41,7 +41,7 @@ pub enum CannotRun {
     #[error(transparent)]
     Session(SessionError),
     /// The system gave us no descriptors or processes.
-    #[error("cannot start anything: {0}")]
+    #[error("cannot start anything: {}", sys::words(.0))]
     System(#[from] io::Error),
 }
 
@@ -213,8 +213,10 @@ fn begin(
         size: terminal_size(terminals),
     };
     let path = spool_path(&home, command);
-    let keeper = Keeper::create(&path, start, options.cap)
-        .map_err(|error| Trouble::Recording(format!("{}: {error}", path.display())))?;
+    let keeper = Keeper::create(&path, start, options.cap).map_err(|error| {
+        session::give_back(&home, &chosen);
+        Trouble::Recording(format!("{}: {}", path.display(), sys::words(&error)))
+    })?;
     sys::set_variable("REC_SESSION", chosen.session.to_string());
     sys::set_variable("REC_PARENT", command.to_string());
     Ok(Recording {

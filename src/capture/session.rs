@@ -9,17 +9,14 @@
 //! this terminal by `rec new` or `rec use`; the automatic session, if its last command is under
 //! [`AUTOMATIC_GAP_US`] old; a new automatic session.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capture::home::Home;
+use crate::capture::locked::{Content, Locked, Unusable};
 use crate::capture::spool::{boot_id, process_start_ticks, process_terminal};
 use crate::capture::sys;
 use crate::id::SessionId;
@@ -27,10 +24,6 @@ use crate::time::Micros;
 
 /// The automatic session goes on when its last command is younger than this: half an hour.
 pub const AUTOMATIC_GAP_US: i64 = 30 * 60 * 1_000_000;
-
-/// How often a held lock is tried again, a millisecond apart: nobody holds one for longer than a
-/// few writes, so a holder this slow is stopped.
-const LOCK_TRIES: u32 = 250;
 
 /// No session could be settled.
 #[derive(Debug, Error)]
@@ -55,8 +48,19 @@ pub enum SessionError {
         /// The locked file.
         path: PathBuf,
     },
+    /// A session's file is empty or does not read, so that the next number in it is not known.
+    #[error(
+        "session {session} cannot go on, as its file {} is damaged (`rec doctor` mends it)",
+        path.display()
+    )]
+    Damaged {
+        /// The session.
+        session: SessionId,
+        /// Its file.
+        path: PathBuf,
+    },
     /// A state file cannot be used.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), sys::words(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -113,64 +117,124 @@ struct State {
 /// # Errors
 /// When a session named by option is not known, or the state cannot be read or written.
 pub fn open_for_command(home: &Home, wish: &Wish, now: Micros) -> Result<Chosen, SessionError> {
-    if let Some(text) = &wish.option {
-        return number_in(home, find_session(home, text)?, now);
-    }
     let mut warning = None;
-    if let Some(text) = &wish.variable {
+    let mut wished = None;
+    if let Some(text) = &wish.option {
+        wished = Some(find_session(home, text)?);
+    } else if let Some(text) = &wish.variable {
         match find_session(home, text) {
-            Ok(session) => return number_in(home, session, now),
+            Ok(session) => wished = Some(session),
             Err(error @ (SessionError::NotThere { .. } | SessionError::Ambiguous { .. })) => {
                 warning = Some(format!("REC_SESSION: {error}; using the automatic session"));
             }
             Err(error) => return Err(error),
         }
     }
-    if warning.is_none()
-        && let Some(session) = chosen_for_terminal(home)
-        && session_path(home, session).exists()
-    {
-        return number_in(home, session, now);
+    if wished.is_none() && warning.is_none() {
+        match read_session(&terminal_path(home)) {
+            Content::Some(session) if session_path(home, session).exists() => {
+                wished = Some(session);
+            }
+            Content::Damaged => {
+                warning = Some(
+                    "what was chosen for this terminal does not read: `rec use SESSION` chooses \
+                     again; using the automatic session"
+                        .to_owned(),
+                );
+                clear_for_terminal(home).ok();
+            }
+            Content::Some(_) | Content::Nothing => {}
+        }
+    }
+    if let Some(session) = wished {
+        match number_in(home, session, now) {
+            Err(error @ SessionError::Damaged { .. }) => {
+                warning = Some(format!("{error}; using the automatic session"));
+            }
+            other => return other,
+        }
     }
     let chosen = automatic(home, now)?;
-    Ok(Chosen { warning, ..chosen })
+    Ok(Chosen {
+        warning: warning.or(chosen.warning),
+        ..chosen
+    })
 }
 
 fn automatic(home: &Home, now: Micros) -> Result<Chosen, SessionError> {
-    let mut current = Locked::open(automatic_path(home))?;
-    if let Some(session) = current.session()?
-        && let Ok(state) = read_state(home, session)
-        && state.automatic
-        && now.0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US
-    {
-        return number_in(home, session, now);
+    let path = automatic_path(home);
+    let current = open(&path)?;
+    let held = Content::of(&current.read().map_err(|source| io_at(&path, source))?, id);
+    let mut warning = None;
+    match held {
+        Content::Nothing => {}
+        Content::Damaged => {
+            warning = Some(format!(
+                "{} does not read: this command begins a new session",
+                path.display()
+            ));
+        }
+        Content::Some(session) => match read_state(home, session) {
+            Content::Some(state)
+                if state.automatic && now.0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US =>
+            {
+                return number_in(home, session, now);
+            }
+            Content::Some(_) | Content::Nothing => {}
+            Content::Damaged => {
+                let path = session_path(home, session);
+                let error = SessionError::Damaged { session, path };
+                warning = Some(format!("{error}; this command begins a new one"));
+            }
+        },
     }
     let session = SessionId::new();
-    Locked::open(session_path(home, session))?.write_state(State {
+    let state = State {
         next: 2,
         last_us: now.0,
         automatic: true,
-    })?;
-    current.write(format!("{session}\n").as_bytes())?;
+    };
+    change(home, session, |_| Some(state))?;
+    current
+        .write(&session.to_string())
+        .map_err(|source| io_at(&path, source))?;
     Ok(Chosen {
         session,
         number: 1,
         automatic: true,
         new: true,
-        warning: None,
+        warning,
     })
 }
 
 fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, SessionError> {
-    let mut file = Locked::open(session_path(home, session))?;
-    let state = file.state()?;
-    let (number, automatic) = state.map_or((1, false), |state| (state.next, state.automatic));
-    let last_us = state.map_or(now.0, |state| state.last_us.max(now.0));
-    file.write_state(State {
-        next: number.saturating_add(1),
-        last_us,
-        automatic,
+    let mut damaged = false;
+    let mut taken = (1, false);
+    change(home, session, |held| {
+        let state = match held {
+            Content::Damaged => {
+                damaged = true;
+                return None;
+            }
+            Content::Nothing => State {
+                next: 1,
+                last_us: now.0,
+                automatic: false,
+            },
+            Content::Some(state) => state,
+        };
+        taken = (state.next, state.automatic);
+        Some(State {
+            next: state.next.saturating_add(1),
+            last_us: state.last_us.max(now.0),
+            automatic: state.automatic,
+        })
     })?;
+    if damaged {
+        let path = session_path(home, session);
+        return Err(SessionError::Damaged { session, path });
+    }
+    let (number, automatic) = taken;
     Ok(Chosen {
         session,
         number,
@@ -180,6 +244,36 @@ fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, Ses
     })
 }
 
+/// Changes a session's state under its lock; it stays as it is where there is no new one.
+fn change(
+    home: &Home,
+    session: SessionId,
+    to: impl FnOnce(Content<State>) -> Option<State>,
+) -> Result<(), SessionError> {
+    let path = session_path(home, session);
+    let file = open(&path)?;
+    let bytes = file.read().map_err(|source| io_at(&path, source))?;
+    let Some(state) = to(Content::of(&bytes, state)) else {
+        return Ok(());
+    };
+    serde_json::to_string(&state)
+        .map_err(io::Error::from)
+        .and_then(|line| file.write(&line))
+        .map_err(|source| io_at(&path, source))
+}
+
+/// Gives a number back that nothing was recorded under, where it is the last one still.
+pub fn give_back(home: &Home, chosen: &Chosen) {
+    let back = |held: Content<State>| match held {
+        Content::Some(state) if state.next == chosen.number.saturating_add(1) => Some(State {
+            next: chosen.number,
+            ..state
+        }),
+        _ => None,
+    };
+    change(home, chosen.session, back).ok();
+}
+
 /// Makes a session known, with the number that its next command gets.
 ///
 /// A session that is known already keeps the larger number. `rec new` and imports call this.
@@ -187,14 +281,17 @@ fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, Ses
 /// # Errors
 /// When the state cannot be written.
 pub fn register(home: &Home, session: SessionId, next_number: u32) -> Result<(), SessionError> {
-    let mut file = Locked::open(session_path(home, session))?;
-    let known = file.state()?;
-    let state = State {
-        next: known.map_or(1, |state| state.next).max(next_number).max(1),
-        last_us: known.map_or_else(|| Micros::now().0, |state| state.last_us),
-        automatic: known.is_some_and(|state| state.automatic),
-    };
-    file.write_state(state)
+    change(home, session, |held| {
+        let known = match held {
+            Content::Some(state) => Some(state),
+            Content::Nothing | Content::Damaged => None,
+        };
+        Some(State {
+            next: known.map_or(1, |state| state.next).max(next_number).max(1),
+            last_us: known.map_or_else(|| Micros::now().0, |state| state.last_us),
+            automatic: known.is_some_and(|state| state.automatic),
+        })
+    })
 }
 
 /// Notes that something happened in a session at this time, so that it goes on from there.
@@ -202,13 +299,12 @@ pub fn register(home: &Home, session: SessionId, next_number: u32) -> Result<(),
 /// # Errors
 /// When the state cannot be written.
 pub fn touch(home: &Home, session: SessionId, now: Micros) -> Result<(), SessionError> {
-    let mut file = Locked::open(session_path(home, session))?;
-    let Some(state) = file.state()? else {
-        return Ok(());
-    };
-    file.write_state(State {
-        last_us: state.last_us.max(now.0),
-        ..state
+    change(home, session, |held| match held {
+        Content::Some(state) => Some(State {
+            last_us: state.last_us.max(now.0),
+            ..state
+        }),
+        Content::Nothing | Content::Damaged => None,
     })
 }
 
@@ -217,7 +313,10 @@ pub fn touch(home: &Home, session: SessionId, now: Micros) -> Result<(), Session
 /// # Errors
 /// When the state cannot be written.
 pub fn choose_for_terminal(home: &Home, session: SessionId) -> Result<(), SessionError> {
-    Locked::open(terminal_path(home))?.write(format!("{session}\n").as_bytes())
+    let path = terminal_path(home);
+    open(&path)?
+        .write(&session.to_string())
+        .map_err(|source| io_at(&path, source))
 }
 
 /// Forgets what was chosen for this terminal.
@@ -242,9 +341,11 @@ pub fn end(home: &Home, session: SessionId) -> Result<(), SessionError> {
     if chosen_for_terminal(home) == Some(session) {
         clear_for_terminal(home)?;
     }
-    let mut current = Locked::open(automatic_path(home))?;
-    if current.session()? == Some(session) {
-        current.write(b"")?;
+    let path = automatic_path(home);
+    let current = open(&path)?;
+    let bytes = current.read().map_err(|source| io_at(&path, source))?;
+    if Content::of(&bytes, id) == Content::Some(session) {
+        current.clear().map_err(|source| io_at(&path, source))?;
     }
     Ok(())
 }
@@ -263,8 +364,12 @@ pub fn current(home: &Home) -> Option<SessionId> {
     {
         return Some(session);
     }
-    let session = read_session(&automatic_path(home))?;
-    let state = read_state(home, session).ok()?;
+    let Content::Some(session) = read_session(&automatic_path(home)) else {
+        return None;
+    };
+    let Content::Some(state) = read_state(home, session) else {
+        return None;
+    };
     (Micros::now().0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US).then_some(session)
 }
 
@@ -282,9 +387,9 @@ pub fn known_sessions(home: &Home) -> Vec<SessionId> {
 pub fn numbers_given(home: &Home) -> Vec<(SessionId, u64)> {
     known_sessions(home)
         .into_iter()
-        .filter_map(|session| {
-            let state = read_state(home, session).ok()?;
-            Some((session, u64::from(state.next.saturating_sub(1))))
+        .filter_map(|session| match read_state(home, session) {
+            Content::Some(state) => Some((session, u64::from(state.next.saturating_sub(1)))),
+            Content::Nothing | Content::Damaged => None,
         })
         .collect()
 }
@@ -326,7 +431,26 @@ pub fn find_session(home: &Home, text: &str) -> Result<SessionId, SessionError> 
 }
 
 fn chosen_for_terminal(home: &Home) -> Option<SessionId> {
-    read_session(&terminal_path(home))
+    match read_session(&terminal_path(home)) {
+        Content::Some(session) => Some(session),
+        Content::Nothing | Content::Damaged => None,
+    }
+}
+
+/// Sessions whose files are empty or do not read: nobody knows the next number in them.
+pub fn damaged_sessions(home: &Home) -> Vec<SessionId> {
+    known_sessions(home)
+        .into_iter()
+        .filter(|session| read_state(home, *session) == Content::Damaged)
+        .collect()
+}
+
+/// When something last happened in a session, as its file has it.
+pub fn last_activity(home: &Home, session: SessionId) -> Option<Micros> {
+    match read_state(home, session) {
+        Content::Some(state) => Some(Micros(state.last_us)),
+        Content::Nothing | Content::Damaged => None,
+    }
 }
 
 fn session_path(home: &Home, session: SessionId) -> PathBuf {
@@ -361,119 +485,45 @@ fn terminal_path(home: &Home) -> PathBuf {
         .join(format!("{boot}-{device:x}-{leader}-{started}"))
 }
 
-fn read_session(path: &Path) -> Option<SessionId> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
-fn read_state(home: &Home, session: SessionId) -> io::Result<State> {
-    let bytes = std::fs::read(session_path(home, session))?;
-    serde_json::from_slice(&bytes).map_err(io::Error::from)
-}
-
-/// A small file, held under an exclusive lock until dropped.
-struct Locked {
-    file: File,
-    path: PathBuf,
-}
-
-impl Locked {
-    fn open(path: PathBuf) -> Result<Self, SessionError> {
-        let open = || {
-            File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(&path)
-        };
-        let opened = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // `register` may come before any recording made the folders.
-                let parent = path.parent().unwrap_or(Path::new("."));
-                make_parents(parent).and_then(|()| open())
-            }
-            other => other,
-        };
-        let file = match opened {
-            Ok(file) => file,
-            Err(source) => return Err(SessionError::Io { path, source }),
-        };
-        for _ in 0..LOCK_TRIES {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { file, path }),
-                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                Err(error) => {
-                    return Err(SessionError::Io {
-                        path,
-                        source: error.into(),
-                    });
-                }
-            }
-        }
-        Err(SessionError::Busy { path })
-    }
-
-    fn io(&self, source: io::Error) -> SessionError {
-        SessionError::Io {
-            path: self.path.clone(),
-            source,
-        }
-    }
-
-    fn read(&mut self) -> Result<Vec<u8>, SessionError> {
-        let mut bytes = Vec::new();
-        (&self.file)
-            .read_to_end(&mut bytes)
-            .map_err(|error| self.io(error))?;
-        Ok(bytes)
-    }
-
-    /// The state; none for a new file. One that cannot be understood counts as new only when empty.
-    fn state(&mut self) -> Result<Option<State>, SessionError> {
-        let bytes = self.read()?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|error| self.io(error.into()))
-    }
-
-    fn session(&mut self) -> Result<Option<SessionId>, SessionError> {
-        let bytes = self.read()?;
-        Ok(std::str::from_utf8(&bytes)
-            .ok()
-            .and_then(|text| text.trim().parse().ok()))
-    }
-
-    fn write_state(&mut self, state: State) -> Result<(), SessionError> {
-        let bytes = serde_json::to_vec(&state).map_err(|error| self.io(error.into()))?;
-        self.write(&bytes)
-    }
-
-    /// Replaces the content with one write, so that a kill leaves the old or the new.
-    fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
-        let replace = || {
-            let before = self.file.metadata()?.len();
-            self.file.write_all_at(bytes, 0)?;
-            if before > bytes.len() as u64 {
-                self.file.set_len(bytes.len() as u64)?;
-            }
-            (&self.file).flush()
-        };
-        replace().map_err(|error| self.io(error))
+/// A file that is not there holds nothing; one that cannot be read is as good as damaged.
+fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Option<T>) -> Content<T> {
+    match std::fs::read(path) {
+        Ok(bytes) => Content::of(&bytes, parse),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Content::Nothing,
+        Err(_) => Content::Damaged,
     }
 }
 
-fn make_parents(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+fn read_session(path: &Path) -> Content<SessionId> {
+    read(path, id)
+}
+
+fn read_state(home: &Home, session: SessionId) -> Content<State> {
+    read(&session_path(home, session), state)
+}
+
+fn id(line: &[u8]) -> Option<SessionId> {
+    std::str::from_utf8(line).ok()?.trim().parse().ok()
+}
+
+fn state(line: &[u8]) -> Option<State> {
+    serde_json::from_slice(line).ok()
+}
+
+fn open(path: &Path) -> Result<Locked, SessionError> {
+    Locked::open(path).map_err(|error| match error {
+        Unusable::Busy => SessionError::Busy {
+            path: path.to_owned(),
+        },
+        Unusable::Io(source) => io_at(path, source),
+    })
+}
+
+fn io_at(path: &Path, source: io::Error) -> SessionError {
+    SessionError::Io {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 #[cfg(test)]

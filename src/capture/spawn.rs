@@ -52,7 +52,7 @@ impl CannotStart {
         } else {
             match error.kind() {
                 io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-                _ => error.to_string(),
+                _ => sys::words(error),
             }
         };
         Self {

@@ -352,6 +352,14 @@ pub fn read_spool_part(path: &Path, from_offset: u64, limit_bytes: u64) -> io::R
     })
 }
 
+/// The record that a spool begins with; none where that does not read.
+pub fn first_record(path: &Path) -> Option<Box<Start>> {
+    match read_spool_part(path, 0, 1).ok()?.records.into_iter().next() {
+        Some((_, Record::Start(start))) => Some(start),
+        _ => None,
+    }
+}
+
 /// Walks the frames of a file.
 struct Frames {
     file: BufReader<File>,

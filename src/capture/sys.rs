@@ -97,6 +97,25 @@ pub fn hide_arguments() {
     }
 }
 
+/// A system's refusal in a person's words, without its number.
+pub fn words(error: &io::Error) -> String {
+    let known = match error.raw_os_error() {
+        Some(libc::ENOSPC) => "no space is left",
+        Some(libc::EDQUOT) => "the quota is used up",
+        Some(libc::EROFS) => "the file system can only be read",
+        Some(libc::EACCES | libc::EPERM) => "permission denied",
+        Some(libc::EIO) => "the disk does not answer",
+        Some(libc::EFBIG) => "the limit on a file's size is reached",
+        _ => "",
+    };
+    if !known.is_empty() {
+        return known.to_owned();
+    }
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
+}
+
 /// Sets a variable of this process and of what it starts.
 ///
 /// Callers do so before the first thread starts.

@@ -4,6 +4,7 @@ use crate::capture::home::Home;
 use crate::capture::session;
 use crate::cmd::verbs::complain;
 use crate::diagnosis::Diagnosis;
+use crate::diagnosis::words::{one_line, tame};
 use crate::id::SessionId;
 use crate::playbook::Playbook;
 use crate::projection::ingest::{Patience, ingest};
@@ -11,6 +12,7 @@ use crate::projection::library::{self, OwnFile};
 use crate::projection::mend;
 use crate::projection::{self, SessionView};
 use crate::report::CommandError;
+use crate::settings::Settings;
 use crate::store::Store;
 use crate::time::Micros;
 
@@ -34,11 +36,29 @@ impl Desk {
         let store = mend::open(&home).await.map_err(|error| {
             CommandError::from(error).hint("`rec doctor` says how the recorder is")
         })?;
+        if store.is_full() {
+            complain(
+                "rec: no space is left: only what was taken in before is shown, and nothing is \
+                 recorded until there is some",
+            );
+        }
         let taken = ingest(&home, &store, Patience::Wait).await;
         for mishap in mend::untold(&home) {
             complain(&format!("rec: {}", mishap.says()));
         }
-        taken?;
+        for (path, why) in taken?.broken {
+            // One that a newer version left where it was is no damage.
+            if path.starts_with(home.broken_dir()) {
+                complain(&format!(
+                    "rec: the record of a command was damaged ({why}): what reads is in the log, \
+                     with a gap for the rest, and the file is kept as {}",
+                    path.display()
+                ));
+            }
+        }
+        if let Some(fault) = Settings::read_with_faults().1.first() {
+            complain(&format!("rec: {}", one_line(&tame(&fault.to_string()))));
+        }
         Ok(Self { home, store })
     }
 

@@ -1,13 +1,18 @@
 //! `rec doctor`: how the recorder is, in words.
 
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use crate::capture::home::Home;
+use crate::capture::sys::words;
+use crate::capture::{keys, session};
 use crate::cmd::desk::{broken_own, own_files};
 use crate::cmd::verbs::{say, say_json};
-use crate::diagnosis::words::size;
+use crate::diagnosis::words::{one_line, size, tame};
 use crate::projection::ingest;
 use crate::projection::mend::{self, Mishap};
 use crate::report::CommandError;
@@ -15,6 +20,10 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::time::counted;
 
+/// Bytes that a folder must take to count as writable.
+const TRIAL_BYTES: usize = 16 << 10;
+/// Damaged spools that are named.
+const NAMED: usize = 3;
 /// Mishaps that are explained.
 const MISHAPS: usize = 3;
 
@@ -33,7 +42,12 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
     let home = Home::find()
         .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
     let mut looks = vec![folder(&home), spools(&home), broken(&home)];
-    looks.push(database(&home).await);
+    let (look, store) = database(&home).await;
+    looks.push(look);
+    looks.push(state(&home, store.as_ref()).await);
+    if let Some(store) = store {
+        store.close().await;
+    }
     looks.extend(mishaps(&home));
     looks.push(own_playbooks());
     looks.push(settings());
@@ -56,24 +70,76 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
 fn folder(home: &Home) -> Look {
     let path = home.path().display();
     let folders = [home.path().to_owned(), home.spool_dir(), home.state_dir()];
-    let writable = |folder: &std::path::PathBuf| {
-        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
-            .map_err(|error| anyhow::anyhow!("cannot write to {}: {error}", folder.display()))
-    };
-    let prepared = home.prepare().map_err(anyhow::Error::from);
-    match prepared.and_then(|()| folders.iter().try_for_each(writable)) {
+    let prepared = home.prepare().map_err(|error| error.to_string());
+    match prepared.and_then(|()| folders.iter().try_for_each(|folder| writes(folder))) {
         Ok(()) => Look {
             what: "home",
             ok: true,
             says: format!("{path} can be written"),
         },
-        Err(error) => Look {
+        Err(why) => Look {
             what: "home",
             ok: false,
             says: format!(
-                "{error}; commands run, and are not recorded. Set REC_HOME to another folder"
+                "{why}; commands run, and are not recorded. Make room there, or set REC_HOME to \
+                 another folder"
             ),
         },
+    }
+}
+
+/// Writes a little into a folder and removes it again: a full disk lets files be made.
+fn writes(folder: &Path) -> Result<(), String> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .and_then(|mut file| file.write_all(&[b'.'; TRIAL_BYTES]));
+    std::fs::remove_file(&path).ok();
+    written.map_err(|error| format!("cannot write to {}: {}", folder.display(), words(&error)))
+}
+
+/// Small files of state: a session's that does not read is made anew from the log.
+async fn state(home: &Home, store: Option<&Store>) -> Look {
+    let what = "state";
+    let mut says = Vec::new();
+    let mut ok = true;
+    for session in session::damaged_sessions(home) {
+        let shown = session.short();
+        let mended = match store {
+            Some(store) => store.numbers(session).await.ok().is_some_and(|known| {
+                let in_spools = ingest::numbers_waiting(home, session);
+                let known = known.into_iter().map(|(number, _)| number);
+                let next = known.chain(in_spools).max().unwrap_or(0).saturating_add(1);
+                session::register(home, session, next).is_ok()
+            }),
+            None => false,
+        };
+        ok &= mended;
+        says.push(if mended {
+            format!("the file of session {shown} did not read, and was made anew from the log")
+        } else {
+            format!("the file of session {shown} does not read")
+        });
+    }
+    let key = home.path().join(keys::DAMAGED);
+    if key.exists() {
+        ok = false;
+        says.push(format!(
+            "the key of masks was damaged and a new one was made: secrets masked before and after \
+             are not seen to be equal; remove {} when you know",
+            key.display()
+        ));
+    }
+    if says.is_empty() {
+        says.push("every session's file reads".to_owned());
+    }
+    Look {
+        what,
+        ok,
+        says: says.join("; "),
     }
 }
 
@@ -96,25 +162,40 @@ fn spools(home: &Home) -> Look {
 }
 
 fn broken(home: &Home) -> Look {
-    let folder = home.spool_dir().join("broken");
-    let (mut count, mut bytes) = (0_usize, 0_u64);
-    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-        count += 1;
-        bytes += entry.metadata().map(|meta| meta.len()).unwrap_or(0);
-    }
-    if count == 0 {
+    let folder = home.broken_dir();
+    let mut files: Vec<(String, u64)> = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            let bytes = entry.metadata().map_or(0, |meta| meta.len());
+            (entry.file_name().to_string_lossy().into_owned(), bytes)
+        })
+        .collect();
+    files.sort();
+    if files.is_empty() {
         return Look {
             what: "damage",
             ok: true,
             says: "no record was found damaged".to_owned(),
         };
     }
+    let named: Vec<String> = files
+        .iter()
+        .take(NAMED)
+        .map(|(name, bytes)| format!("{} ({})", tame(name), size(*bytes)))
+        .collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     Look {
         what: "damage",
         ok: false,
         says: format!(
-            "damaged records: {count} ({}), in {}; what could be read of them is in the log",
-            size(bytes),
+            "damaged records: {}{more}, kept in {}; what reads of them is in the log, with a gap \
+             for the rest. Remove them when you have no more use for them",
+            named.join(", "),
             folder.display()
         ),
     }
@@ -145,7 +226,7 @@ fn settings() -> Look {
         Some(fault) => Look {
             what,
             ok: false,
-            says: fault.to_string(),
+            says: one_line(&tame(&fault.to_string())),
         },
         None => Look {
             what,
@@ -205,17 +286,18 @@ async fn whole(home: &Home) -> Result<Store, StoreError> {
     }
 }
 
-async fn database(home: &Home) -> Look {
+async fn database(home: &Home) -> (Look, Option<Store>) {
     let store = match whole(home).await {
         Ok(store) => store,
         Err(error) => {
             let says = CommandError::from(error).render();
             let says = says.trim_start_matches("rec: ").to_owned();
-            return Look {
+            let look = Look {
                 what: "database",
                 ok: false,
                 says,
             };
+            return (look, None);
         }
     };
     let looked = async {
@@ -249,6 +331,5 @@ async fn database(home: &Home) -> Look {
             says: error.to_string(),
         },
     };
-    store.close().await;
-    look
+    (look, Some(store))
 }

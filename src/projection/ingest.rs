@@ -6,9 +6,10 @@
 //! gives what can be read and a gap, and is moved aside to `spool/broken/`.
 
 mod convert;
+mod orphan;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,12 +20,13 @@ use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 
 use self::convert::{Converter, Known, main_stream};
+use self::orphan::Orphan;
 use crate::capture::home::Home;
 use crate::capture::spool::{
     self, Gap, Record, SpoolRead, SpoolState, Tail, list_spools, read_spool_part,
 };
 use crate::event::{Event, Exit, NewEvent};
-use crate::id::CommandId;
+use crate::id::{CommandId, SessionId};
 use crate::projection::fold;
 use crate::store::{Batch, Spooled, Store, StoreError, make_private_dir};
 use crate::time::Micros;
@@ -35,7 +37,7 @@ const PART_BYTES: u64 = 8 << 20;
 const SPOOLS_A_TRANSACTION: usize = 64;
 /// How long a reader waits for another process that ingests.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A spool without a first record this old will never have one.
+/// A spool that has not got its name after so long never will.
 const STILLBORN: Duration = Duration::from_secs(60);
 
 /// What to do while another process ingests.
@@ -106,12 +108,15 @@ pub async fn ingest(
         path: home.spool_dir(),
         source,
     })?;
+    let mut orphans = Vec::new();
     for group in spools.chunks(SPOOLS_A_TRANSACTION) {
         let mut turn: Vec<(CommandId, PathBuf)> = group.to_vec();
         while !turn.is_empty() {
-            turn = take_parts(home, store, turn, &mut report).await?;
+            turn = take_parts(home, store, turn, &mut report, &mut orphans).await?;
         }
     }
+    orphan::take_in(home, store, orphans, &mut report).await?;
+    remove_unborn(home);
     // Recording does not depend on what is derived from it.
     if let Err(error) = fold::catch_up(store).await {
         report.behind = Some(error.to_string());
@@ -160,6 +165,8 @@ enum Fate {
     Delete,
     /// Move it aside.
     Aside(&'static str),
+    /// Move it aside, and find its place: it does not say whose it is.
+    Orphan(&'static str),
     /// Leave it to a newer version.
     Foreign(&'static str),
 }
@@ -179,6 +186,7 @@ async fn take_parts(
     store: &Store,
     spools: Vec<(CommandId, PathBuf)>,
     report: &mut Ingested,
+    orphans: &mut Vec<Orphan>,
 ) -> Result<Vec<(CommandId, PathBuf)>, IngestError> {
     let mut parts = Vec::with_capacity(spools.len());
     for (command, path) in spools {
@@ -192,10 +200,11 @@ async fn take_parts(
             Err(error) => return Err(error),
         }
     }
-    let batches: Vec<Batch> = parts
+    let mut batches: Vec<Batch> = parts
         .iter_mut()
         .filter_map(|part| part.batch.take())
         .collect();
+    begin_once(&mut batches);
     let refused = commit(store, batches, report).await?;
 
     let mut more = Vec::new();
@@ -214,11 +223,28 @@ async fn take_parts(
                 let aside = move_aside(home, &part.path)?;
                 report.broken.push((aside, why.to_owned()));
             }
+            Fate::Orphan(why) => orphans.push(Orphan {
+                command: part.command,
+                path: part.path,
+                why,
+            }),
             Fate::Foreign(why) => report.broken.push((part.path, why.to_owned())),
         }
         drop(part.lock);
     }
     Ok(more)
+}
+
+/// Of several commands that would begin the same session, the first one does.
+fn begin_once(batches: &mut [Batch]) {
+    let mut begun = HashSet::new();
+    for batch in batches {
+        let again = !begun.insert(batch.session);
+        let begins = |new: &NewEvent| matches!(new.event, Event::SessionStarted { .. });
+        if again && batch.events.first().is_some_and(begins) {
+            batch.events.remove(0);
+        }
+    }
 }
 
 /// Commits batches together; when they are refused as a whole, one by one. Gives the commands whose
@@ -279,13 +305,13 @@ async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Par
         part.fate = if why.contains("newer") {
             Fate::Foreign(why)
         } else {
-            Fate::Aside(why)
+            Fate::Orphan(why)
         };
         return Ok(part);
     }
 
     let Some(known) = known(store, command, &read).await? else {
-        part.fate = stillborn(path, &read).map_err(unreadable)?;
+        part.fate = without_start(path, &read);
         return Ok(part);
     };
     let mut converter = Converter::new(known);
@@ -361,18 +387,37 @@ async fn known(
     Ok(Some(known))
 }
 
-/// A spool without a first record: new, or its writer died before it wrote one.
-fn stillborn(path: &Path, read: &SpoolRead) -> io::Result<Fate> {
+/// A spool without a first record. It got its name when that was written, so something else took it.
+fn without_start(path: &Path, read: &SpoolRead) -> Fate {
     if read.state == SpoolState::Running {
-        return Ok(Fate::Keep);
+        return Fate::Keep;
     }
-    let meta = fs::metadata(path)?;
-    let old = meta.modified()?.elapsed().is_ok_and(|age| age > STILLBORN);
-    Ok(match (old, meta.len() <= spool::HEADER_LEN) {
-        (false, _) => Fate::Keep,
-        (true, true) => Fate::Delete,
-        (true, false) => Fate::Aside("it has no first record"),
-    })
+    match &read.tail {
+        Tail::Corrupt { why, .. } => Fate::Orphan(why),
+        Tail::Cut { .. } if fs::metadata(path).is_ok_and(|meta| meta.len() > 0) => {
+            Fate::Orphan("it was cut short")
+        }
+        Tail::Cut { .. } | Tail::Clean => Fate::Orphan("it is empty"),
+    }
+}
+
+/// Removes spools that never got their first record: their recorders died before they started
+/// anything.
+fn remove_unborn(home: &Home) {
+    for entry in fs::read_dir(home.spool_dir())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let path = entry.path();
+        let old = entry
+            .metadata()
+            .and_then(|meta| meta.modified())
+            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STILLBORN));
+        if old && path.extension().is_some_and(|ending| ending == "new") {
+            fs::remove_file(&path).ok();
+        }
+    }
 }
 
 /// Decides what becomes of a spool that was read, and adds what its end means.
@@ -435,7 +480,7 @@ fn delete(path: &Path) -> Result<(), IngestError> {
 }
 
 fn move_aside(home: &Home, path: &Path) -> Result<PathBuf, IngestError> {
-    let folder = home.spool_dir().join("broken");
+    let folder = home.broken_dir();
     make_private_dir(&folder)?;
     let to = folder.join(path.file_name().unwrap_or_default());
     fs::rename(path, &to).map_err(|source| IngestError::Read {
@@ -457,6 +502,18 @@ pub fn waiting(home: &Home) -> (usize, Option<Micros>) {
         .and_then(|since| i64::try_from(since.as_micros()).ok())
         .map(Micros);
     (spools.len(), oldest)
+}
+
+/// The numbers of a session's commands whose records wait.
+pub fn numbers_waiting(home: &Home, session: SessionId) -> Vec<u32> {
+    let spools = list_spools(home).unwrap_or_default();
+    let starts = spools
+        .iter()
+        .filter_map(|(_, path)| spool::first_record(path));
+    starts
+        .filter(|start| start.session == session)
+        .map(|start| start.number)
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,11 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::capture::home::Home;
 use crate::capture::session;
-use crate::capture::spool::{Record, list_spools, read_spool_part};
+use crate::capture::spool::{first_record, list_spools};
 use crate::id::SessionId;
 use crate::store::{Store, StoreError};
 use crate::time::{Micros, counted};
 
+/// In `state/`: a database was made here.
+const SIGN: &str = "database";
 /// Mishaps that are remembered.
 const REMEMBERED: usize = 20;
 
@@ -127,6 +129,17 @@ pub async fn open(home: &Home) -> Result<Store, StoreError> {
     if let (true, Some(what)) = (store.is_new(), missed) {
         note(home, what);
     }
+    let sign = home.state_dir().join(SIGN);
+    if !store.is_read_only() && !sign.exists() {
+        fs::create_dir_all(home.state_dir()).ok();
+        fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&sign)
+            .ok();
+    }
     Ok(store)
 }
 
@@ -146,23 +159,30 @@ pub async fn set_aside(home: &Home, why: &str) -> Result<bool, StoreError> {
 /// What was in a database that is not there, by the traces that it left; none without any.
 fn traces(home: &Home) -> Option<What> {
     let mut given: BTreeMap<SessionId, u64> = session::numbers_given(home).into_iter().collect();
+    let mut nobodys = 0;
     for (_, path) in list_spools(home).unwrap_or_default() {
-        let first = read_spool_part(&path, 0, 1).ok();
-        let first = first.and_then(|read| read.records.into_iter().next());
-        if let Some((_, Record::Start(start))) = first
-            && let Some(left) = given.get_mut(&start.session)
-        {
-            *left = left.saturating_sub(1);
+        match first_record(&path) {
+            Some(start) => {
+                if let Some(left) = given.get_mut(&start.session) {
+                    *left = left.saturating_sub(1);
+                }
+            }
+            // Damaged; it is the record of one of them.
+            None => nobodys += 1,
         }
     }
     given.retain(|_, left| *left > 0);
-    let used = home.path().join("ingest.lock").exists() || home.index_dir().exists();
-    if given.is_empty() && !used {
+    let commands = given.values().sum::<u64>().saturating_sub(nobodys);
+    let used = home.state_dir().join(SIGN).exists()
+        || home.path().join("ingest.lock").exists()
+        || home.index_dir().exists();
+    // A recorder that is killed just before its command starts may leave a number behind.
+    if commands < 2 && !used {
         return None;
     }
     Some(What::Gone {
         path: home.database(),
-        commands: given.values().sum(),
+        commands,
         sessions: given.len(),
     })
 }

@@ -394,6 +394,26 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
+    /// The numbers of a session's commands, each with the moment it began, in their order.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn numbers(&self, session: SessionId) -> Result<Vec<(u32, Micros)>, StoreError> {
+        // Index: events_number.
+        let rows: Vec<(i64, i64)> = sqlx::query_as(
+            "select body ->> '$.number', at_us from events
+             where session = ? and kind = 'command_started' order by body ->> '$.number'",
+        )
+        .bind(session.to_string())
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.error(error))?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|(number, at)| Some((u32::try_from(number).ok()?, Micros(at))))
+            .collect())
+    }
+
     /// The event that a command began with.
     ///
     /// # Errors

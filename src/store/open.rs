@@ -86,10 +86,12 @@ impl Store {
     pub async fn open_any(home: &Path) -> Result<Self, StoreError> {
         match Self::open(home).await {
             Err(error) if error.is_read_only() || matches!(error, StoreError::Full { .. }) => {
-                Self::open_read(home).await.map_err(|second| match second {
-                    StoreError::Missing { .. } | StoreError::Full { .. } => error,
-                    second => second,
-                })
+                let full = is_full(home);
+                match Self::open_read(home).await {
+                    Ok(store) => Ok(Self { full, ..store }),
+                    Err(StoreError::Missing { .. } | StoreError::Full { .. }) => Err(error),
+                    Err(second) => Err(second),
+                }
             }
             result => result,
         }

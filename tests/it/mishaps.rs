@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use casebook::capture::spool::list_spools;
 
-use crate::bench::{Bench, finish};
+use crate::bench::{Bench, finish, start_of};
+use crate::lab;
 
 /// Verbs that read a session.
 const READING: &[&[&str]] = &[
@@ -108,7 +109,7 @@ fn a_damaged_database_is_moved_aside_and_recording_goes_on() {
         assert!(said.contains(&shown), "{said}");
         assert_eq!(std::fs::read(&kept[0]).unwrap(), broken, "{how}");
         // Told once; what waited is there.
-        assert_eq!(told(&bench, &["sessions"]), "");
+        assert_eq!(told(&bench, &["verify"]), "");
         let shows = bench.json(&["show", "last", "--json"]);
         assert_eq!(shows["line"], "echo still");
         still_records(&bench);
@@ -126,18 +127,17 @@ fn a_damaged_database_is_moved_aside_and_recording_goes_on() {
 fn doctor_finds_damage_that_nobody_has_read_yet_and_verify_tells_it() {
     let bench = Bench::new();
     bench.rec_sh("head -c 90000 /dev/urandom | base64");
-    bench.say(&["sessions"]);
+    bench.say(&["verify"]);
     let path = bench.home().database();
     let mut bytes = std::fs::read(&path).unwrap();
     // In a chain of overflow pages, which hold the output and nothing that is read before it.
     let next = |page: usize| u32::from_be_bytes(bytes[page * 4096..][..4].try_into().unwrap());
     let middle = (1..bytes.len() / 4096)
-        .find(|page| [page - 1, *page].map(next) == [page + 1, page + 2].map(|n| n as u32))
+        .find(|page| [page - 1, *page].map(next).map(|n| n as usize) == [page + 1, page + 2])
         .unwrap()
         * 4096;
     bytes[middle..middle + 4096].copy_from_slice(&noise(4096));
     std::fs::write(&path, &bytes).unwrap();
-    assert_eq!(told(&bench, &["sessions"]), "");
     let verify = finish(bench.recorded(&["verify", "--json"]));
     let report: serde_json::Value = serde_json::from_slice(&verify.stdout).unwrap();
     assert_eq!(
@@ -160,7 +160,7 @@ fn many_that_find_the_damage_at_once_move_it_once() {
     std::fs::write(&path, noise(9_000)).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| bench.say(&["sessions"]));
+            scope.spawn(|| bench.say(&["verify"]));
         }
     });
     assert_eq!(aside(&bench).len(), 1);
@@ -185,7 +185,7 @@ fn a_database_that_is_gone_is_not_taken_for_a_first_one() {
     let (code, says) = doctor(&bench);
     assert_eq!(code, Some(0), "{says}");
     assert!(says.contains("is gone"), "{says}");
-    assert_eq!(told(&bench, &["sessions"]), "");
+    assert_eq!(told(&bench, &["verify"]), "");
     assert_eq!(bench.json(&["show", "last", "--json"])["number"], 3);
 }
 
@@ -202,13 +202,13 @@ fn traces_of_a_database_are_enough_one_by_one() {
                     .ok();
             }
         }
-        let said = told(&bench, &["sessions"]);
+        let said = told(&bench, &["verify"]);
         assert!(said.contains("is gone"), "{left}: {said}");
     }
     // Nothing is said of a home that never had one.
     let bench = Bench::new();
     bench.rec_sh("echo one");
-    assert_eq!(told(&bench, &["sessions"]), "");
+    assert_eq!(told(&bench, &["verify"]), "");
 }
 
 #[test]
@@ -232,4 +232,236 @@ fn what_is_open_writes_nothing_into_a_database_that_was_moved() {
         assert!(matches!(refused, Err(StoreError::Replaced { .. })));
     })
     .unwrap();
+}
+
+#[test]
+fn a_damaged_or_empty_spool_is_a_gap_kept_aside_and_named() {
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 6] = [
+        ("it is empty", Vec::clear),
+        ("it is empty", |bytes| bytes.truncate(12)),
+        ("it was cut short", |bytes| bytes.truncate(40)),
+        ("not a spool", |bytes| bytes[..20].fill(7)),
+        ("checksum does not match", |bytes| bytes[30] ^= 1),
+        ("checksum does not match", |bytes| {
+            let middle = bytes.windows(4).rposition(|four| four == b"more").unwrap();
+            bytes[middle] ^= 1;
+        }),
+    ];
+    for (why, damage) in damages {
+        let bench = Bench::new();
+        bench.rec_sh("echo one");
+        bench.rec_sh("echo two; echo more of it");
+        bench.rec_sh("echo three");
+        let spools = list_spools(&bench.home()).unwrap();
+        let (id, path) = spools
+            .into_iter()
+            .find(|(_, path)| {
+                let read = casebook::capture::spool::read_spool(path, 0).unwrap();
+                start_of(&read).number == 2
+            })
+            .unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        damage(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        let said = told(&bench, &["verify"]);
+        assert_eq!(said.lines().count(), 1, "{why}: {said}");
+        assert!(said.contains(why), "{why}: {said}");
+        let kept = bench.home().broken_dir().join(format!("{id}.spool"));
+        assert!(said.contains(&kept.display().to_string()), "{said}");
+        assert_eq!(std::fs::read(&kept).unwrap(), bytes);
+        assert_eq!(told(&bench, &["verify"]), "");
+        let export = bench.say(&["export", "last", "--as", "jsonl"]);
+        let gap = export
+            .lines()
+            .find(|line| line.contains("gap_recorded"))
+            .unwrap();
+        assert!(gap.contains(why) && gap.contains(&id.to_string()), "{gap}");
+        assert_eq!(
+            export.matches("\"kind\":\"command_started\"").count(),
+            3,
+            "{export}"
+        );
+        let second = bench.json(&["show", "2", "--json"]);
+        assert_eq!(second["command_id"], id.to_string());
+        assert_eq!(second["exit"]["lost"], true);
+        assert_eq!(bench.json(&["verify", "--json"])["ok"], true);
+        if why == "it is empty" {
+            let (code, says) = doctor(&bench);
+            assert_eq!(code, Some(1), "{says}");
+            assert!(says.contains(&format!("{id}.spool")), "{says}");
+        }
+        let output = finish(bench.recorded(&["echo", "four"]));
+        assert_eq!(output.stderr, b"");
+        assert_eq!(bench.json(&["show", "last", "--json"])["number"], 4);
+    }
+}
+
+#[test]
+fn a_damaged_file_of_state_stops_no_recording() {
+    let bench = Bench::new();
+    bench.rec_sh("echo one; echo password: hunter2x");
+    let sessions = bench.home().state_dir().join("sessions");
+    let file_of = |number: usize| {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&sessions)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
+        files.swap_remove(number)
+    };
+    let automatic = std::fs::read_dir(bench.home().state_dir())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("automatic-")
+        })
+        .unwrap();
+    let first = file_of(0);
+    for (path, bytes) in [
+        (&first, &b""[..]),
+        (&automatic, b""),
+        (&automatic, b"\xff{{"),
+    ] {
+        std::fs::write(path, bytes).unwrap();
+        let output = finish(bench.recorded(&["echo", "on"]));
+        assert_eq!(
+            (output.status.code(), &output.stdout[..]),
+            (Some(0), &b"on\n"[..])
+        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(
+            said.contains("session") && !said.contains("not recorded"),
+            "{said}"
+        );
+        let output = finish(bench.recorded(&["echo", "on"]));
+        assert_eq!(output.stderr, b"");
+    }
+    // A session that was asked for by name, too; its number is known again after a mending.
+    let id = first.file_name().unwrap().to_str().unwrap();
+    std::fs::write(&first, b"garbled").unwrap();
+    let output = finish(bench.recorded(&["--session", id, "echo", "on"]));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), said.lines().count()),
+        (Some(0), 1),
+        "{said}"
+    );
+    let (code, says) = doctor(&bench);
+    assert!(code == Some(0) && says.contains("made anew"), "{says}");
+    let output = finish(bench.recorded(&["--session", id, "echo", "on"]));
+    assert_eq!(output.stderr, b"");
+    let last = bench.json(&["show", "2", "--session", id, "--json"]);
+    assert_eq!(last["line"], "echo on");
+    // A key that was cut short is kept, and another one made.
+    std::fs::write(bench.home().path().join("mask.key"), b"short").unwrap();
+    let output = bench.rec_sh("echo password: hunter2x");
+    assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]));
+    let (code, says) = doctor(&bench);
+    assert!(
+        code == Some(1) && says.contains("mask.key.damaged"),
+        "{says}"
+    );
+}
+
+#[test]
+fn garbled_settings_are_told_in_one_sentence() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.file("config/casebook")).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = bench.recorded(words);
+        command.env("XDG_CONFIG_HOME", bench.file("config"));
+        finish(command)
+    };
+    for (bytes, lines) in [(&b""[..], 0), (b"\xff\x1b[2J\0 = {{\nmore", 1)] {
+        std::fs::write(bench.file("config/casebook/config.toml"), bytes).unwrap();
+        let output = run(&["echo", "on"]);
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+        let output = run(&["verify"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), said.lines().count()),
+            (Some(0), lines),
+            "{said}"
+        );
+        assert!(!said.contains('\x1b'), "{said:?}");
+    }
+}
+
+#[test]
+fn an_index_that_does_not_read_is_made_anew() {
+    let (bench, ..) = with_one();
+    let folder = bench.home().index_dir().join("v1");
+    for bytes in [&b""[..], b"\xff garbled"] {
+        std::fs::write(folder.join("meta.json"), bytes).unwrap();
+        let found = bench.json(&["search", "word", "--json"]);
+        assert_eq!(found["total"], 1, "{found}");
+    }
+}
+
+/// Runs a script with the home on a small disk of its own; none where that cannot be had.
+fn on_small_disk(bench: &Bench, script: &str) -> Option<std::process::Output> {
+    if let Err(why) = lab::may_unshare() {
+        eprintln!("not tried: {why}");
+        return None;
+    }
+    std::fs::create_dir_all(bench.home().path()).unwrap();
+    let all =
+        format!("mount -t tmpfs -o size=512k,mode=700 tmpfs \"$REC_HOME\" || exit 77\n{script}");
+    let output = finish(bench.command(&["unshare", "--mount", "sh", "-c", &all]));
+    if output.status.code() == Some(77) {
+        eprintln!("not tried: no file system can be mounted");
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn a_full_disk_is_told_in_words_and_stops_no_command() {
+    let bench = Bench::new();
+    let script = "
+        \"$REC\" echo one; \"$REC\" verify >/dev/null
+        cat /dev/zero >\"$REC_HOME\"/filler 2>/dev/null
+        echo == recording; \"$REC\" sh -c 'echo ran; exit 3'; echo rc $?
+        echo == quiet; \"$REC\" --quiet sh -c 'echo ran; exit 3'; echo rc $?
+        echo == verify; \"$REC\" verify
+        echo == show; \"$REC\" show last
+        echo == doctor; \"$REC\" doctor | grep -v playbooks
+        rm \"$REC_HOME\"/filler
+        echo == again; \"$REC\" echo four; \"$REC\" show last
+    ";
+    let Some(output) = on_small_disk(&bench, &format!("exec 2>&1\n{script}")) else {
+        return;
+    };
+    let said = String::from_utf8(output.stdout).unwrap();
+    let part = |name: &str| {
+        let (_, rest) = said.split_once(&format!("== {name}\n")).unwrap();
+        rest.split("\n== ").next().unwrap().to_owned()
+    };
+    for word in ["code:", "panicked", "Err(", "os error"] {
+        assert!(!said.contains(word), "{said}");
+    }
+    let recording = part("recording");
+    assert!(recording.contains("ran\nrc 3"), "{recording}");
+    assert!(
+        recording.contains("recorded") && recording.lines().count() == 3,
+        "{recording}"
+    );
+    assert_eq!(part("quiet"), "ran\nrc 3");
+    assert!(part("verify").contains("space"), "{said}");
+    assert!(part("show").contains("echo one"), "{said}");
+    let doctor = part("doctor");
+    assert!(
+        doctor.contains("✗ home") && doctor.contains("no space is left"),
+        "{said}"
+    );
+    assert!(!doctor.contains("can be written"), "{said}");
+    assert!(
+        part("again").contains("#2 ") && part("again").contains("echo four"),
+        "{said}"
+    );
 }

@@ -248,19 +248,46 @@ fn a_spool_left_behind_after_its_commit_changes_nothing() {
 }
 
 #[test]
-fn a_new_spool_without_a_record_is_left_alone() {
+fn a_spool_that_does_not_say_whose_it_is_finds_its_place() {
     let bench = Bench::new();
-    let path = spool_path(&bench.home, CommandId::new());
-    fs::write(&path, header()).unwrap();
-    bench.ingest();
-    assert!(path.exists());
+    let command = CommandId::new();
+    let path = spool_path(&bench.home, command);
     fs::write(&path, b"RECSPOOL\xff\0\0\0").unwrap();
     let report = bench.ingest();
-    assert!(path.exists());
+    assert!(path.exists(), "it is a newer version's");
     assert_eq!(report.broken.len(), 1);
-    fs::write(&path, b"something else").unwrap();
+    // The session gave out two numbers, and the record of one is there.
+    crate::capture::session::register(&bench.home, bench.session, 3).unwrap();
+    let at = Micros(command.made_ms().unwrap() * 1_000);
+    let Record::Start(mut start) = bench.start(CommandId::new(), 1) else {
+        unreachable!()
+    };
+    start.at = at.plus_us(-5);
+    let mut bytes = header();
+    encode(&Record::Start(start.clone()), &mut bytes);
+    encode(&END, &mut bytes);
+    fs::write(spool_path(&bench.home, start.command), bytes).unwrap();
+    fs::write(&path, header()).unwrap();
+    let held = File::open(&path).unwrap();
+    hold(&held);
     bench.ingest();
+    assert!(path.exists(), "somebody writes it");
+    drop(held);
+    let report = bench.ingest();
     assert!(!path.exists());
+    assert_eq!(report.broken.len(), 1);
+    let view = bench.view();
+    let numbers: Vec<u32> = view.commands.iter().map(|command| command.number).collect();
+    assert_eq!(numbers, [1, 2]);
+    assert_eq!(view.commands[1].exit, Exit::Lost);
+    assert_eq!(view.details[1].gap_bytes, header().len() as u64);
+    // Without a number that is missing it is kept all the same.
+    let other = CommandId::new();
+    fs::write(spool_path(&bench.home, other), b"something else").unwrap();
+    assert_eq!(bench.ingest().broken.len(), 1);
+    let started = bench.look(async |store| store.started(other).await.unwrap().unwrap());
+    assert_ne!(started.session, bench.session);
+    assert_eq!(bench.ingest(), Ingested::default());
 }
 
 #[test]
