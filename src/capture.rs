@@ -18,6 +18,7 @@ pub mod spool;
 pub mod locked;
 pub mod session;
 pub mod sys;
+pub mod modes;
 pub mod keep;
 pub mod writer;
 pub mod spawn;

@@ -11,6 +11,7 @@ use rustix::termios::{
     tcsetwinsize,
 };
 
+use crate::capture::modes;
 use crate::capture::sink::ready;
 use crate::capture::spool::Size;
 use crate::capture::sys::{self, StandardFd, standard};
@@ -50,6 +51,8 @@ pub struct Outer {
     tty: OwnedFd,
     saved: Option<Termios>,
     raw: bool,
+    /// Where the modes lie on disk while it is raw.
+    place: Option<modes::Place>,
 }
 
 impl Outer {
@@ -73,7 +76,13 @@ impl Outer {
             tty,
             saved,
             raw: false,
+            place: None,
         })
+    }
+
+    /// Has its modes on disk while it is raw.
+    pub fn keep_modes_at(&mut self, place: Option<modes::Place>) {
+        self.place = place;
     }
 
     /// A second handle on it, which restores nothing unless told that it is raw.
@@ -86,6 +95,7 @@ impl Outer {
             tty,
             saved: self.saved.clone(),
             raw: false,
+            place: self.place.clone(),
         })
     }
 
@@ -115,6 +125,13 @@ impl Outer {
 
     /// Hands every key on as typed, and output as it comes.
     pub fn make_raw(&mut self) {
+        if let Some(place) = &self.place {
+            place.keep(&self.tty);
+        }
+        self.switch_to_raw();
+    }
+
+    fn switch_to_raw(&mut self) {
         if let Ok(modes) = tcgetattr(&self.tty) {
             let mut raw = modes.clone();
             raw.make_raw();
@@ -133,7 +150,7 @@ impl Outer {
     /// Makes it raw after somebody changed it, and still restores it to what it was at first.
     pub fn make_raw_again(&mut self) {
         let saved = self.saved.take();
-        self.make_raw();
+        self.switch_to_raw();
         self.saved = saved.or(self.saved.take());
     }
 
@@ -143,8 +160,29 @@ impl Outer {
             && let Some(modes) = &self.saved
         {
             tcsetattr(&self.tty, OptionalActions::Now, modes).ok();
+            if let Some(place) = &self.place {
+                place.forget();
+            }
         }
         self.raw = false;
+    }
+
+    /// Puts it back in place of a recorder that was killed, unless somebody else has: its shell may
+    /// be reading a line by now. The modes on disk are newer than those known here.
+    pub fn restore_for_other(&mut self) {
+        if !self.raw || !modes::is_raw(&self.tty) {
+            self.raw = false;
+        } else if self
+            .place
+            .as_ref()
+            .is_some_and(|place| place.restore(&self.tty))
+        {
+            self.raw = false;
+        }
+        self.restore();
+        if let Some(place) = &self.place {
+            place.forget();
+        }
     }
 
     /// Lets go without restoring: another process does, or has.

@@ -496,12 +496,15 @@ impl Pump {
                 tcsetwinsize(&terminal.master, size).ok();
             }
         }
+        // What came meanwhile waits for the command as it would have without us: a signal that kills
+        // it does so before it can ask for the terminal, and be stopped, again.
+        let child = self.child;
+        for signal in held_back {
+            terminal.signal(child, signal.number);
+        }
         terminal.shim.ask(Request::Continue);
         terminal.resuming = true;
         self.note_state(Exit::Running);
-        for signal in held_back {
-            self.forward(signal);
-        }
     }
 
     fn pass_keys(&mut self, read: bool, buffer: &mut [u8]) {

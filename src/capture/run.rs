@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::capture::home::{self, Home};
 use crate::capture::keep::{Cap, Keeper};
+use crate::capture::modes;
 use crate::capture::pty::{self, Outer, Pair};
 use crate::capture::pump::{Command, Done, Kind, Pump, Source, Terminal};
 use crate::capture::relay;
@@ -50,6 +51,7 @@ struct Recording {
     home: Home,
     session: SessionId,
     keeper: Keeper,
+    modes: modes::Place,
 }
 
 /// Runs and records a command; `tell` gets what a person should know, a line at a time.
@@ -78,14 +80,14 @@ pub fn record(
         }
     };
     let place = recording.as_ref().map(|it| (it.home.clone(), it.session));
-    let keeper = recording.map(|it| it.keeper);
+    let (keeper, modes) = recording.map(|it| (it.keeper, it.modes)).unzip();
     let began = Instant::now();
 
     let started = if terminals.stdin
         && terminals.stdout
         && pty::same_terminal(StandardFd::In, StandardFd::Out)
     {
-        start_within(argv, terminals, keeper, began)
+        start_within(argv, terminals, keeper, modes, began)
     } else {
         start_beside(argv, terminals, keeper, began)
     };
@@ -177,6 +179,9 @@ fn begin(
 ) -> Result<Recording, Trouble> {
     let home = Home::find()?;
     home.prepare()?;
+    if terminals.stdin && modes::mend(&home) {
+        tell(modes::MENDED);
+    }
     let wish = Wish::from_environment(options.session.clone());
     let at = Micros::now();
     let chosen = session::open_for_command(&home, &wish, at).map_err(|error| match error {
@@ -212,6 +217,7 @@ fn begin(
         recorder: this_process(),
         size: terminal_size(terminals),
     };
+    let modes = modes::Place::new(&home, start.recorder.clone());
     let path = spool_path(&home, command);
     let keeper = Keeper::create(&path, start, options.cap).map_err(|error| {
         session::give_back(&home, &chosen);
@@ -223,6 +229,7 @@ fn begin(
         home,
         session: chosen.session,
         keeper,
+        modes,
     })
 }
 
@@ -412,6 +419,7 @@ fn start_within(
     argv: &[OsString],
     terminals: Terminals,
     keeper: Option<Keeper>,
+    modes: Option<modes::Place>,
     began: Instant,
 ) -> Result<Started, CannotRun> {
     let opened = Outer::behind(StandardFd::In)
@@ -437,6 +445,7 @@ fn start_within(
         StandardFd::Out,
     ));
 
+    outer.keep_modes_at(modes);
     let foreground = outer.is_foreground();
     if foreground {
         outer.make_raw();

@@ -475,7 +475,7 @@ fn automatic_path(home: &Home) -> PathBuf {
 
 /// The terminal's file. A terminal is its device and the process that leads the session on it, so
 /// that a device used again by the next login is another terminal.
-fn terminal_path(home: &Home) -> PathBuf {
+pub(super) fn terminal_path(home: &Home) -> PathBuf {
     let leader = sys::session_leader().unwrap_or(0);
     let device = process_terminal(std::process::id()).unwrap_or(0);
     let started = process_start_ticks(leader).unwrap_or(0);

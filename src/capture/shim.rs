@@ -56,6 +56,11 @@ pub enum Report {
 }
 
 const MESSAGE_LEN: usize = 8;
+/// How long a terminal may take nothing while a command is to be hung up.
+const PATIENCE: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 impl Request {
     fn number(self) -> u8 {
@@ -257,6 +262,7 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
         spool,
         began,
         inner,
+        hurries: false,
     }
     .watch();
 }
@@ -283,6 +289,8 @@ struct Guard {
     began: Instant,
     /// The inner terminal's foreground group while it is taken back.
     inner: Option<Pid>,
+    /// Nobody waits for what is still shown.
+    hurries: bool,
 }
 
 impl Guard {
@@ -373,9 +381,11 @@ impl Guard {
     /// The recorder was killed: nobody shows the command's output any more. As when a terminal
     /// emulator dies, the command is hung up.
     fn recorder_died(mut self) {
+        self.hurries = true;
+        // First of all: whoever started the recorder knows by now that it is gone.
+        self.outer.restore_for_other();
         let mut keeper = self.keeper();
         self.drain(keeper.as_mut());
-        self.outer.restore();
         if let Some(keeper) = &mut keeper {
             let exit = match self.state {
                 State::Ended(exit) => exit,
@@ -475,7 +485,11 @@ impl Guard {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(Errno::AGAIN) => {
                     let mut fds = [PollFd::new(self.outer.tty(), PollFlags::OUT)];
-                    poll(&mut fds, None).ok();
+                    // A terminal that takes nothing must not keep a killed recorder's command alive.
+                    let patience = self.hurries.then_some(&PATIENCE);
+                    if poll(&mut fds, patience) == Ok(0) {
+                        return;
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => return,

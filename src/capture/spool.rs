@@ -338,7 +338,7 @@ pub fn read_spool_part(path: &Path, from_offset: u64, limit_bytes: u64) -> io::R
     }
     let state = if ended {
         SpoolState::Complete
-    } else if held || start.is_some_and(|start| recorder_lives(&start)) {
+    } else if held || start.is_some_and(|start| lives(&start.recorder)) {
         SpoolState::Running
     } else {
         SpoolState::Lost
@@ -496,10 +496,9 @@ fn is_held(file: &File) -> bool {
     }
 }
 
-fn recorder_lives(start: &Start) -> bool {
-    let here = boot_id();
-    here == start.recorder.boot
-        && process_start_ticks(start.recorder.pid) == Some(start.recorder.start_ticks)
+/// Whether a recorder is still there.
+pub fn lives(recorder: &Recorder) -> bool {
+    boot_id() == recorder.boot && process_start_ticks(recorder.pid) == Some(recorder.start_ticks)
 }
 
 /// The running boot's identity; empty where the kernel does not say.

@@ -116,6 +116,33 @@ pub fn words(error: &io::Error) -> String {
     text.to_lowercase()
 }
 
+/// A terminal's modes, as the C library has them; none where it is no terminal.
+pub fn terminal_modes(tty: BorrowedFd<'_>) -> Option<Vec<u8>> {
+    let mut modes = MaybeUninit::<libc::termios>::zeroed();
+    // SAFETY: the descriptor is borrowed, so it is open; the struct is large enough, and zeroed, so
+    // that each of its bytes may be read.
+    unsafe {
+        if libc::tcgetattr(tty.as_raw_fd(), modes.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let bytes = modes.as_ptr().cast::<u8>();
+        Some(std::slice::from_raw_parts(bytes, size_of::<libc::termios>()).to_vec())
+    }
+}
+
+/// Sets a terminal's modes to what [`terminal_modes`] gave on this machine. Whether that was done.
+pub fn set_terminal_modes(tty: BorrowedFd<'_>, bytes: &[u8]) -> bool {
+    if bytes.len() != size_of::<libc::termios>() {
+        return false;
+    }
+    let mut modes = MaybeUninit::<libc::termios>::zeroed();
+    // SAFETY: lengths are equal, and the struct holds numbers only: any bytes are a value of it.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), modes.as_mut_ptr().cast(), bytes.len());
+        libc::tcsetattr(tty.as_raw_fd(), libc::TCSANOW, modes.as_ptr()) == 0
+    }
+}
+
 /// Sets a variable of this process and of what it starts.
 ///
 /// Callers do so before the first thread starts.

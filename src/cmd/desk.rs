@@ -1,7 +1,7 @@
 //! What every verb that reads starts from: home, store, the session asked for, playbooks.
 
 use crate::capture::home::Home;
-use crate::capture::session;
+use crate::capture::{modes, session};
 use crate::cmd::verbs::complain;
 use crate::diagnosis::Diagnosis;
 use crate::diagnosis::words::{one_line, tame};
@@ -33,6 +33,9 @@ impl Desk {
     pub async fn open() -> Result<Self, CommandError> {
         let home = Home::find()
             .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
+        if modes::mend(&home) {
+            complain(&format!("rec: {}", modes::MENDED));
+        }
         let store = mend::open(&home).await.map_err(|error| {
             CommandError::from(error).hint("`rec doctor` says how the recorder is")
         })?;

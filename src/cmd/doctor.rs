@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::capture::home::Home;
 use crate::capture::sys::words;
-use crate::capture::{keys, session};
+use crate::capture::{keys, modes, session};
 use crate::cmd::desk::{broken_own, own_files};
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::{one_line, size, tame};
@@ -41,6 +41,7 @@ struct Look {
 pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
     let home = Home::find()
         .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
+    let mended = modes::mend(&home);
     let mut looks = vec![folder(&home), spools(&home), broken(&home)];
     let (look, store) = database(&home).await;
     looks.push(look);
@@ -49,6 +50,13 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
         store.close().await;
     }
     looks.extend(mishaps(&home));
+    if mended {
+        looks.push(Look {
+            what: "terminal",
+            ok: true,
+            says: modes::MENDED.to_owned(),
+        });
+    }
     looks.push(own_playbooks());
     looks.push(settings());
     let ok = looks.iter().all(|look| look.ok);

@@ -219,6 +219,91 @@ fn a_killed_recorder_gives_the_terminal_back_and_hangs_the_command_up() {
     });
 }
 
+/// A shell on a terminal that puts no modes back by itself, with a recorder killed as asked; what
+/// `stty -a` said before, and the screen after the shell went on.
+fn killed(bench: &Bench, both: bool) -> (String, Screen) {
+    let script = "stty -ixany; stty -a >before; \"$REC\" sh -c 'stty raw -echo; echo $$ on .; exec sleep 99'; \
+                  echo back; read line; stty -a >after; \"$REC\" \"$line\"; stty -a >last";
+    let mut screen = on_screen(bench.command(&["sh", "-c", script]));
+    screen.until("on .");
+    let children = std::fs::read_to_string(format!(
+        "/proc/{pid}/task/{pid}/children",
+        pid = screen.pid()
+    ));
+    let recorder: u32 = children.unwrap().trim().parse().unwrap();
+    let shim = shim_of(recorder);
+    let kill = |pid: u32, signal| {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+    };
+    if both {
+        // Stopped, it cannot do its work before it is killed too.
+        kill(shim, Signal::STOP);
+    }
+    kill(recorder, Signal::KILL);
+    screen.until("back");
+    if both {
+        kill(shim, Signal::KILL);
+    }
+    until("the shim is gone", || !lives(shim));
+    let before = std::fs::read_to_string(bench.file("before")).unwrap();
+    (before, screen)
+}
+
+#[test]
+fn a_killed_recorder_leaves_the_modes_as_they_were() {
+    let bench = Bench::new();
+    let (before, mut screen) = killed(&bench, false);
+    screen.keys("true\r");
+    let (_, shown) = screen.end();
+    assert_eq!(
+        std::fs::read_to_string(bench.file("after")).unwrap(),
+        before
+    );
+    assert!(!shown.contains("put back"), "{shown}");
+}
+
+#[test]
+fn where_the_shim_was_killed_too_the_next_rec_puts_the_modes_back() {
+    for (line, says) in [
+        ("true", "rec: this terminal was left raw"),
+        ("doctor", "terminal"),
+    ] {
+        let bench = Bench::new();
+        let (before, mut screen) = killed(&bench, true);
+        screen.keys(&format!("{line}\n"));
+        let (_, shown) = screen.end();
+        let read = |name| std::fs::read_to_string(bench.file(name)).unwrap();
+        assert_ne!(read("after"), before, "the kernel put them back");
+        assert_eq!(read("last"), before, "{shown}");
+        assert!(shown.contains(says), "{shown}");
+        assert_eq!(shown.matches("put back").count(), 1, "{shown}");
+    }
+}
+
+#[test]
+fn a_job_that_waits_for_the_terminal_dies_of_a_kill() {
+    let bench = Bench::new();
+    let mut screen = bash(&bench);
+    for round in 0..5 {
+        screen.keys("\"$REC\" cat &\r");
+        screen.until("ready> ");
+        screen.keys("wait -n; jobs -l\r");
+        screen.until("Stopped");
+        screen.until("ready> ");
+        let recorder = start_of(bench.records().last().unwrap()).recorder.pid;
+        let shim = shim_of(recorder);
+        screen.keys("kill %1\r");
+        until("nothing of it is left", || !lives(recorder) && !lives(shim));
+        screen.keys("jobs; echo listed\r");
+        screen.until("Terminated");
+        screen.until("\nlisted");
+        let ends: Vec<_> = bench.records().iter().filter_map(exit_of).collect();
+        assert_eq!(ends, vec![Exit::Signal(15); round + 1]);
+    }
+    screen.keys("exit\r");
+    screen.end();
+}
+
 #[test]
 fn stopping_and_going_on_is_the_shells_business() {
     let bench = Bench::new();
