@@ -12,7 +12,7 @@ use super::{Confidence, Fit, LineFit};
 /// States a speaker may have for counting its lines.
 const MOST_COUNTED: usize = 64;
 /// How much better the chosen reading must be than the next one.
-const CLEAR: f32 = 0.4;
+const CLEAR: f32 = 0.6;
 /// What it costs when an invocation that should print does not.
 const MISSING: f32 = 6.0;
 /// What it costs when an invocation that usually prints so many lines prints fewer.

@@ -36,10 +36,19 @@ impl Probe for AmdSmi {
 
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            let known = ["====", "GPU[", "GPU  ", "Device  ", "+--", "|"];
-            let vague = ["GPU", "Device", "WARNING", "ERROR"];
+            let known = [
+                "====", "GPU[", "GPU  ", "Device  ", "+-----", "|  ", "|--", "|==",
+            ];
+            let vague = ["GPU", "Device", "WARNING: AMD", "WARNING: No", "ERROR: "];
             let starts = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
-            let section = line.starts_with("    ") && line.contains(':');
+            let section = line.starts_with("    ")
+                && line
+                    .trim_start()
+                    .starts_with(|c: char| c.is_ascii_uppercase())
+                && line.split_once(':').is_some_and(|(name, _)| {
+                    name.chars()
+                        .all(|c| c.is_ascii_alphanumeric() || " _-()".contains(c))
+                });
             if starts(&known) || concise(line).is_some() || is_monitored(line) {
                 Fit::Surely
             } else if starts(&vague) || section {

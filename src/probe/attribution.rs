@@ -455,14 +455,26 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>, complained: bool) 
             } else {
                 nth
             };
-            let own = fit(line, nth);
+            let mut own = fit(line, nth);
+            // `grep -n`, `uniq -c`, `cat -n`: a number stands in front.
+            let number = line.trim_start();
+            if filter.numbered
+                && !filter.reshaped
+                && !filter.opaque
+                && !number.starts_with(|c: char| c.is_ascii_digit())
+                && !matches!(number, "" | "--")
+            {
+                return Fit::No;
+            }
+            if filter.numbered && own < Fit::Likely {
+                let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+                own = own.max(fit(rest.trim_start_matches([':', '-', '\t', ' ']), nth));
+            }
             match filter.passes(line) {
                 Some(false) if !filter.numbered => Fit::No,
-                // A text that was searched for is as good as found by a search in a file.
-                Some(true) if filter.wanted().is_some() && own >= Fit::Perhaps => {
-                    own.max(Fit::Likely)
-                }
-                Some(true) if filter.wanted().is_some() => Fit::Perhaps,
+                Some(true) if filter.wanted().is_some() && own >= Fit::Perhaps => own,
+                Some(true) if filter.wanted().is_some() && !filter.keeps_lines() => Fit::Perhaps,
+                Some(true) if filter.wanted().is_some() => Fit::Hardly,
                 Some(_) => own,
                 None => own.max(Fit::Perhaps),
             }

@@ -58,7 +58,19 @@ impl Probe for NcclTests {
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
             let remark = line == "#" || line.starts_with("# ") || line.starts_with("#\t");
-            if row(line).is_some() || remark && line.contains("  ") {
+            let own = [
+                "nThread",
+                "nccl-tests",
+                "Using devices",
+                " Rank ",
+                "out-of-place",
+                "Out of bounds",
+                "bandwidth",
+                "minBytes",
+                "Collective test",
+            ];
+            let known = line.contains("  ") || own.iter().any(|word| line.contains(word));
+            if row(line).is_some() || remark && known {
                 Fit::Likely
             } else if remark || line.contains("NCCL") || line.contains("RCCL") {
                 Fit::Perhaps

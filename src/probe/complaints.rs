@@ -68,21 +68,31 @@ fn names_another(said: &str, invocation: &Invocation) -> bool {
         .split_once(['\'', '‘'])
         .and_then(|(_, rest)| rest.split(['\'', '’']).next())
         .filter(|name| name.contains(['/', '.']));
+    let kind = said
+        .split_once("resource type \"")
+        .and_then(|(_, rest)| rest.split('"').next());
     let mut paths = said
         .split([' ', '\'', '"', '‘', '’', ':'])
         .filter(|word| word.len() > 1 && word.starts_with(['/', '~']))
         .chain(quoted)
         .chain(host)
+        .chain(kind)
         .peekable();
     if paths.peek().is_none() {
         return false;
     }
     let known = |path: &str| {
         invocation.args().iter().any(|word| {
-            word.text.contains(['*', '?', '$', '`']) || {
-                let own = word.text.trim_start_matches('~').trim_end_matches('/');
-                !own.is_empty() && (path.contains(own) || own.contains(path))
+            let shown = word.text.split(['*', '?', '$', '`', '[', '{']).next();
+            if word.text.contains(['$', '`']) && shown == Some("") {
+                return true;
             }
+            word.text.contains(['*', '?', '$', '`', '{'])
+                && shown.is_some_and(|start| path.starts_with(start.trim_start_matches('~')))
+                || {
+                    let own = word.text.trim_start_matches('~').trim_end_matches('/');
+                    !own.is_empty() && (path.contains(own) || own.contains(path))
+                }
         })
     };
     !paths.any(known)

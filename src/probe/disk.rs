@@ -91,7 +91,7 @@ impl Probe for Df {
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let custom = Args::of(ctx.invocation, DF_VALUED).has(&["output"]);
-        Grammar::at_least(1, move |line, nth| {
+        let grammar = Grammar::at_least(1, move |line, nth| {
             if line.starts_with("Filesystem") || row(line).is_some() {
                 Fit::Surely
             } else if custom || nth > 0 && line.starts_with('/') && !line.contains(' ') {
@@ -99,7 +99,12 @@ impl Probe for Df {
             } else {
                 Fit::No
             }
-        })
+        });
+        if custom {
+            grammar
+        } else {
+            grammar.opened_by(ctx.filter, |line| line.starts_with("Filesystem"))
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

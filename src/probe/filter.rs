@@ -127,7 +127,11 @@ impl Filter {
             "wc" => self.add_wc(stage),
             "sort" | "tac" => self.sorted = true,
             "uniq" => self.numbered |= Args::of(stage, "f s w").has(&["c", "count"]),
-            "nl" | "ts" => self.numbered = true,
+            "nl" => self.numbered = true,
+            "ts" => {
+                self.numbered = true;
+                self.reshaped = true;
+            }
             "tr" | "column" | "fold" | "fmt" => self.reshaped = true,
             "cat" => self.numbered |= Args::of(stage, "").has(&["n", "number", "b"]),
             "tee" | "less" | "more" => {}

@@ -33,6 +33,43 @@ fn is_document(start: &str) -> bool {
     }
 }
 
+/// The name of a header: with a dash, or one of those without.
+fn is_header_name(name: &str) -> bool {
+    const BARE: &[&str] = &[
+        "date",
+        "server",
+        "connection",
+        "location",
+        "vary",
+        "via",
+        "etag",
+        "age",
+        "expires",
+        "allow",
+        "pragma",
+        "upgrade",
+        "link",
+        "refresh",
+        "trailer",
+        "warning",
+        "p3p",
+        "nel",
+        "status",
+        "cookie",
+        "origin",
+        "host",
+        "priority",
+        "alt",
+        "traceparent",
+        "forwarded",
+    ];
+    let plain = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    plain && (name.contains('-') || BARE.contains(&name.to_ascii_lowercase().as_str()))
+}
+
 /// A line of a log of JSON records.
 fn is_log_record(start: &str) -> bool {
     let says = ["\"msg\":", "\"message\":", "\"event\":"];
@@ -129,7 +166,7 @@ fn expression(format: &str) -> String {
         match name {
             "http_code" | "response_code" if !coded => {
                 coded = true;
-                out.push_str(r"(?P<code>\d{3})");
+                out.push_str(r"(?P<code>000|[1-5]\d\d)");
             }
             "http_code" | "response_code" | "http_connect" => out.push_str(r"\d{3}"),
             name if name.starts_with("time_") => out.push_str(r"\d+[.,]\d+"),
@@ -194,14 +231,16 @@ impl Probe for Curl {
         let (to_file, headers) = (ask.to_file, ask.head || ask.include);
         let silent = to_file && lines == 0 && !headers;
         let fit = move |line: &str, _: usize| {
-            if whole.iter().any(|regex| regex.is_match(line)) {
+            // What takes any text tells nothing.
+            let tells = |regex: &Regex| regex.is_match(line) && !regex.is_match("\u{1} \u{1}");
+            if whole.iter().any(tells) {
                 return Fit::Surely;
             }
             if headers
                 && (line.starts_with("HTTP/")
                     || line
-                        .split_once(": ")
-                        .is_some_and(|(name, _)| !name.contains(' ')))
+                        .split_once(':')
+                        .is_some_and(|(name, _)| is_header_name(name)))
             {
                 return Fit::Surely;
             }
@@ -211,10 +250,10 @@ impl Probe for Curl {
             let start = line.trim_start();
             if start.starts_with("{\"") && is_log_record(start) {
                 Fit::Perhaps
-            } else if last.iter().any(|regex| regex.is_match(line)) || is_document(start) {
-                Fit::Likely
             } else if super::line::read_head(line).is_timed() {
                 Fit::Hardly
+            } else if last.iter().any(tells) || is_document(start) {
+                Fit::Likely
             } else {
                 Fit::Perhaps
             }

@@ -20,7 +20,8 @@ impl Probe for Pm2 {
 
     fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
-            if line.starts_with(['│', '┌', '├', '└', '|', '+']) {
+            let drawn = line.starts_with(['│', '┌', '├', '└', '|', '+']);
+            if drawn && line.chars().count() >= 20 {
                 Fit::Surely
             } else {
                 Fit::Hardly

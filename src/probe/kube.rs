@@ -109,12 +109,16 @@ fn described_fit(line: &str) -> Fit {
     let named = text.split_once(':').is_some_and(|(name, value)| {
         name.len() <= 40
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !name.starts_with("at ")
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || " -_./".contains(c))
             && (value.is_empty() || value.starts_with("  ") || line.starts_with("  "))
     });
     let column = line.starts_with("  ") && text.contains("  ");
     if named && !text.starts_with("File ") || column {
         Fit::Likely
-    } else if line.starts_with("  ") || text.is_empty() {
+    } else if line.starts_with("  ") && text.contains(char::is_alphanumeric) || text.is_empty() {
         Fit::Perhaps
     } else {
         Fit::Hardly

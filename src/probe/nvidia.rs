@@ -104,7 +104,10 @@ pub(super) fn is_message(text: &str) -> bool {
         "Invalid GPU",
         "Unable to ",
         "Reboot the system",
-        "WARNING: ",
+        "WARNING: infoROM",
+        "WARNING: persistence",
+        "WARNING: GPU",
+        "WARNING: Power",
         "No runtime available",
         "Not Supported",
     ]
@@ -243,7 +246,10 @@ fn same_family(one: &str, other: &str) -> bool {
 fn repeats(invocation: &Invocation) -> bool {
     invocation.args().iter().any(|word| {
         let name = word.text.split('=').next().unwrap_or("");
-        matches!(name, "--loop" | "--loop-ms") || name.starts_with("-l")
+        matches!(name, "--loop" | "--loop-ms")
+            || name
+                .strip_prefix("-l")
+                .is_some_and(|rest| rest == "ms" || rest.chars().all(|c| c.is_ascii_digit()))
     })
 }
 

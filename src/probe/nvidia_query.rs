@@ -45,6 +45,14 @@ pub(super) fn form(invocation: &Invocation, valued: &str) -> Option<Long> {
     }
 }
 
+/// A word of the legend under `topo -m`: `X`, `SYS`, `PXB`, `NV#`, `NIC0`.
+fn is_link(word: &str) -> bool {
+    (1..=8).contains(&word.len())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '#')
+}
+
 /// How well a line fits into such an answer.
 pub(super) fn fit(long: Long, line: &str, nth: usize, loops: bool) -> Fit {
     let trimmed = line.trim();
@@ -71,7 +79,9 @@ pub(super) fn fit(long: Long, line: &str, nth: usize, loops: bool) -> Fit {
             trimmed.starts_with("GPU")
                 || trimmed.starts_with("NIC")
                 || trimmed.starts_with("mlx")
-                || trimmed.contains("= ")
+                || trimmed
+                    .split_once("= ")
+                    .is_some_and(|(link, _)| is_link(link.trim()))
                 || trimmed.starts_with("Legend")
         }
         Long::Links => trimmed.starts_with("GPU ") || trimmed.starts_with("Link "),

@@ -41,15 +41,20 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
                 Fit::No
             }
         }),
-        "id" if args.operands.is_empty() => Grammar::exactly(1, move |line, _| {
-            if line.starts_with("uid=") {
-                Fit::Surely
-            } else if line.split_whitespace().count() <= 1 || named {
-                Fit::Perhaps
-            } else {
-                Fit::Hardly
-            }
-        }),
+        "id" if args.operands.is_empty() => {
+            let args = Args::of(invocation, "");
+            Grammar::exactly(1, move |line, _| {
+                if line.starts_with("uid=") {
+                    Fit::Surely
+                } else if args.has(&["u", "g", "user", "group"]) && int(line).is_some() {
+                    Fit::Likely
+                } else if line.split_whitespace().count() <= 1 || named {
+                    Fit::Perhaps
+                } else {
+                    Fit::Hardly
+                }
+            })
+        }
         "docker" | "podman" | "nerdctl" => return engine(invocation),
         // What they say goes to standard error.
         "git"

@@ -180,6 +180,29 @@ fn of_header(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a word can stand in a column.
+fn can_be(word: &str, column: &str) -> bool {
+    let figures = |also: &[char]| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_digit() || also.contains(&c))
+    };
+    match column {
+        "user" => {
+            word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                && word
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.'))
+        }
+        "pid" | "ppid" | "rss" | "vsz" => figures(&[]),
+        "pcpu" | "pmem" => figures(&['.', ',']),
+        "stat" => word.starts_with(['R', 'S', 'D', 'T', 'Z', 'I', 't', 'X']) && word.len() <= 6,
+        "etime" => figures(&[':', '-']),
+        _ => true,
+    }
+}
+
 /// Whether these are the names that stand above these columns.
 fn heads(names: &[String], columns: &[String], cut: bool) -> bool {
     // Columns with headers of one's own (`pid=ID`) have any name.
@@ -204,7 +227,23 @@ impl Probe for Ps {
         invocation.program() == "ps"
     }
 
-    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        let chosen = |word: &crate::shell::Word| {
+            word.text == "--format" || word.text.starts_with('-') && word.text.contains(['o', 'O'])
+        };
+        let unknown = line
+            .split_once("format specifier \"")
+            .map(|(_, rest)| rest.trim_end_matches('"'));
+        if let Some(column) = unknown
+            && !(ctx.invocation.args().iter().any(chosen)
+                && ctx
+                    .invocation
+                    .args()
+                    .iter()
+                    .any(|word| word.text.contains(column)))
+        {
+            return Fit::No;
+        }
         let known = [
             "error: unknown",
             "error: must ",
@@ -261,6 +300,18 @@ impl Probe for Ps {
             }
             if ask.columns.is_empty() {
                 return Fit::Perhaps;
+            }
+            if ctx.filter.columns.is_some()
+                && let Some(picked) = columns::picked(
+                    &ask.columns.iter().map(String::as_str).collect::<Vec<_>>(),
+                    ctx.filter,
+                )
+                && !line
+                    .split(' ')
+                    .zip(&picked)
+                    .all(|(word, name)| can_be(word, name))
+            {
+                return Fit::No;
             }
             let names: Vec<&str> = ask.columns.iter().map(String::as_str).collect();
             match columns::picked(&names, ctx.filter).and_then(|names| row_process(line, &names)) {

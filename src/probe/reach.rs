@@ -126,7 +126,7 @@ impl Probe for Ping {
         matches!(invocation.program(), "ping" | "ping6")
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
             let known = [
                 "PING ",
@@ -148,6 +148,7 @@ impl Probe for Ping {
                 Fit::No
             }
         })
+        .opened_by(ctx.filter, |line| line.starts_with("PING "))
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -213,6 +213,9 @@ fn node_row_fit(line: &str) -> Fit {
     let state = line.split_whitespace().any(|word| {
         STATES.contains(&word.trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-']))
     });
+    if super::machine::ctime(line.trim()).is_some() {
+        return Fit::Likely; // above `sinfo -l`
+    }
     if state && line.split_whitespace().count() >= 2 {
         Fit::Likely
     } else if line.trim().is_empty() {
@@ -278,7 +281,8 @@ impl Probe for Slurm {
                 || word.text.starts_with('-') && word.text.contains(['R', 'o', 'O'])
         });
         let args = Args::of(ctx.invocation, valued(ctx.invocation));
-        let headed = program != "scontrol" && !args.has(&["h", "noheader", "n", "i", "iterate"]);
+        let headed = program != "scontrol"
+            && !args.has(&["h", "noheader", "n", "i", "iterate", "l", "long"]);
         let grammar = Grammar::any(move |line: &str, _: usize| {
             if is_head(line) {
                 return Fit::Surely;

@@ -40,6 +40,10 @@ impl Probe for Texts {
                 && !word.text.starts_with("--time")
                 && !word.text.starts_with("--reverse")
         }) || !ctx.filter.keeps_lines();
+        let ends = matches!(ctx.invocation.program(), "head" | "tail");
+        let named: Vec<&str> = super::words::Args::of(ctx.invocation, "n lines c bytes")
+            .texts()
+            .collect();
         let searches = matches!(&probe.what, What::Search(search) if !search.context);
         let fit = move |line: &str, _: usize| {
             if counts {
@@ -54,6 +58,16 @@ impl Probe for Texts {
                 if !number {
                     return Fit::No;
                 }
+            }
+            if let Some(name) = line
+                .strip_prefix("==> ")
+                .and_then(|rest| rest.strip_suffix(" <=="))
+                && ends
+                && named
+                    .iter()
+                    .any(|path| super::words::glob_matches(path, name))
+            {
+                return Fit::Surely;
             }
             match (probe.fits(line), searches) {
                 (true, true) => Fit::Likely,

@@ -144,6 +144,9 @@ fn fit(line: &str) -> Fit {
     ];
     if known.iter().any(|start| line.starts_with(start))
         || call(line).is_some()
+            && [" = ", "<unfinished", "resumed>", " <detached"]
+                .iter()
+                .any(|end| line.contains(end))
         || summary_row(line).is_some()
     {
         Fit::Likely

@@ -118,6 +118,17 @@ fn is_metadata(line: &str) -> bool {
         || line == "---"
 }
 
+/// Whether a line says whose version it is, or that it is one.
+fn names(line: &str, program: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    line.contains(&bare.to_ascii_lowercase()) && !bare.is_empty()
+        || ["version", "release"]
+            .iter()
+            .any(|word| line.contains(word))
+        || line.split_whitespace().count() == 1
+}
+
 /// What programs print beside their version.
 fn is_boilerplate(line: &str, program: &str) -> bool {
     [
@@ -158,7 +169,12 @@ impl Probe for Versions {
         Grammar::any(move |line: &str, nth: usize| match form {
             Some(Form::OneLine) if is_boilerplate(line, program) => Fit::Likely,
             Some(Form::OneLine | Form::Kernel) if nth == 0 => {
-                if version_in(line).is_some() {
+                let logged = super::line::read_head(line).is_timed() || line.len() > 200;
+                if logged {
+                    Fit::Hardly
+                } else if version_in(line).is_some()
+                    && (names(line, program) || form == Some(Form::Kernel))
+                {
                     Fit::Likely
                 } else {
                     Fit::Perhaps
