@@ -19,7 +19,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 
-use self::convert::{Converter, Known, main_stream};
+use self::convert::{Converter, Inner, Known, main_stream};
 use self::orphan::Orphan;
 use crate::capture::home::Home;
 use crate::capture::spool::{
@@ -109,10 +109,18 @@ pub async fn ingest(
         source,
     })?;
     let mut orphans = Vec::new();
+    let (spools, nested) = nested(spools);
+    let mut inner = InnerOf::new();
+    for (command, path) in nested {
+        let mut turn = vec![(command, path)];
+        while !turn.is_empty() {
+            turn = take_parts(home, store, turn, (&mut report, &mut orphans, &mut inner)).await?;
+        }
+    }
     for group in spools.chunks(SPOOLS_A_TRANSACTION) {
         let mut turn: Vec<(CommandId, PathBuf)> = group.to_vec();
         while !turn.is_empty() {
-            turn = take_parts(home, store, turn, &mut report, &mut orphans).await?;
+            turn = take_parts(home, store, turn, (&mut report, &mut orphans, &mut inner)).await?;
         }
     }
     orphan::take_in(home, store, orphans, &mut report).await?;
@@ -122,6 +130,27 @@ pub async fn ingest(
         report.behind = Some(error.to_string());
     }
     Ok(report)
+}
+
+/// What recorders within a command kept of what it printed.
+type InnerOf = HashMap<CommandId, Vec<Inner>>;
+
+/// Spools with the commands they are of.
+type Spools = Vec<(CommandId, PathBuf)>;
+
+/// Takes out the spools of recorders within recorders, and those around them: each is taken in after
+/// those within it, so that what they share is kept once.
+fn nested(spools: Spools) -> (Spools, Spools) {
+    let parents: HashMap<CommandId, CommandId> = spools
+        .iter()
+        .filter_map(|(command, path)| Some((*command, spool::first_record(path)?.parent?)))
+        .collect();
+    let around: HashSet<CommandId> = parents.values().copied().collect();
+    let (mut nested, alone): (Spools, Spools) = spools
+        .into_iter()
+        .partition(|(command, _)| parents.contains_key(command) || around.contains(command));
+    nested.reverse();
+    (alone, nested)
 }
 
 /// Takes the ingest lock.
@@ -178,6 +207,8 @@ struct Part {
     /// Held while the spool is deleted, so that nobody begins to write to it.
     lock: Option<File>,
     batch: Option<Batch>,
+    /// What it printed, where a recorder ran around it, and which command that recorded.
+    kept: Option<(CommandId, Vec<Inner>)>,
 }
 
 /// Takes in one part of each spool, in one transaction; gives those that have more.
@@ -185,12 +216,12 @@ async fn take_parts(
     home: &Home,
     store: &Store,
     spools: Vec<(CommandId, PathBuf)>,
-    report: &mut Ingested,
-    orphans: &mut Vec<Orphan>,
+    (report, orphans, inner): (&mut Ingested, &mut Vec<Orphan>, &mut InnerOf),
 ) -> Result<Vec<(CommandId, PathBuf)>, IngestError> {
     let mut parts = Vec::with_capacity(spools.len());
     for (command, path) in spools {
-        match read_part(store, command, &path).await {
+        let within = inner.remove(&command);
+        match read_part(store, command, &path, within).await {
             Ok(part) => parts.push(part),
             // Another process may have finished it between the list and now.
             Err(IngestError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
@@ -209,6 +240,11 @@ async fn take_parts(
 
     let mut more = Vec::new();
     for mut part in parts {
+        if let Some((parent, kept)) = part.kept.take()
+            && !refused.contains(&part.command)
+        {
+            inner.entry(parent).or_default().splice(0..0, kept);
+        }
         if refused.contains(&part.command) {
             part.fate = Fate::Aside("its events do not fit the log");
         }
@@ -283,7 +319,12 @@ async fn commit(
     }
 }
 
-async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Part, IngestError> {
+async fn read_part(
+    store: &Store,
+    command: CommandId,
+    path: &Path,
+    within: Option<Vec<Inner>>,
+) -> Result<Part, IngestError> {
     let name = command.to_string();
     let (from, was_done) = store
         .ingested(&name)
@@ -300,6 +341,7 @@ async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Par
         fate: Fate::Keep,
         lock: None,
         batch: None,
+        kept: None,
     };
     if let Tail::Corrupt { at: 0, why } = read.tail {
         part.fate = if why.contains("newer") {
@@ -315,7 +357,12 @@ async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Par
         return Ok(part);
     };
     let mut converter = Converter::new(known);
+    converter.share(within.unwrap_or_default());
+    let mut parent = None;
     if let Some((_, Record::Start(start))) = read.records.first() {
+        // More than a part at once is not held in memory.
+        parent = start.parent.filter(|_| !read.more);
+        converter.kept = parent.map(|_| Vec::new());
         if !start.automatic && !store.has_session(start.session).await? {
             converter.events.push(NewEvent::bare(
                 start.at,
@@ -333,6 +380,7 @@ async fn read_part(store: &Store, command: CommandId, path: &Path) -> Result<Par
     }
     (part.fate, part.lock) = finish(path, &read, was_done, &mut converter).map_err(unreadable)?;
     converter.flush();
+    part.kept = parent.zip(converter.kept.take());
 
     let done = matches!(part.fate, Fate::Delete | Fate::Aside(_));
     if !converter.events.is_empty() || read.next_offset > from {

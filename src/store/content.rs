@@ -76,6 +76,17 @@ pub(super) async fn insert(
     Ok(())
 }
 
+/// Whether content of that name is stored, erased or not.
+pub(super) async fn is_there(
+    connection: &mut SqliteConnection,
+    id: ContentId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select 1 from contents where id = ?)")
+        .bind(id.to_string())
+        .fetch_one(connection)
+        .await
+}
+
 /// Stores content that is erased already: an import of what was exported after it was.
 pub(super) async fn insert_erased(
     connection: &mut SqliteConnection,

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use sqlx::SqliteConnection;
+
 use super::content;
 use super::log::append_within;
 use super::{Store, StoreError};
 use crate::event::{Event, NewEvent};
-use crate::id::{CommandId, ContentId};
+use crate::id::{CommandId, ContentId, SessionId};
 use crate::time::Micros;
 
 /// How often emptying the log is tried while others read.
@@ -74,27 +76,73 @@ impl Store {
             command: Some(command),
         };
         append_within(self, &mut tx, session, vec![NewEvent::bare(at, event)]).await?;
+        let mut touched = vec![(command.to_string(), session.to_string())];
+        for (other, of_session, shared) in self.sharing(&mut tx, command, &ids).await? {
+            touched.push((other.to_string(), of_session.to_string()));
+            let event = Event::ContentErased {
+                contents: shared,
+                command: Some(other),
+            };
+            append_within(self, &mut tx, of_session, vec![NewEvent::bare(at, event)]).await?;
+        }
         for id in ids {
             content::erase(&mut tx, id)
                 .await
                 .map_err(|error| self.error(error))?;
         }
-        let (command, session) = (command.to_string(), session.to_string());
-        for (statement, subject) in [
-            ("delete from facts where command = ?", &command),
-            ("delete from readings where command = ?", &command),
-            ("delete from findings where session = ?", &session),
-            ("delete from diagnosed where session = ?", &session),
-        ] {
-            sqlx::query(statement)
-                .bind(subject)
-                .execute(&mut *tx)
-                .await
-                .map_err(|error| self.error(error))?;
+        for (command, session) in &touched {
+            for (statement, subject) in [
+                ("delete from facts where command = ?", command),
+                ("delete from readings where command = ?", command),
+                ("delete from findings where session = ?", session),
+                ("delete from diagnosed where session = ?", session),
+            ] {
+                sqlx::query(statement)
+                    .bind(subject)
+                    .execute(&mut *tx)
+                    .await
+                    .map_err(|error| self.error(error))?;
+            }
         }
         tx.commit().await.map_err(|error| self.error(error))?;
         self.empty_log().await?;
         Ok(forgotten)
+    }
+
+    /// Other commands whose output is kept in the same content (a recorder within a recorded command),
+    /// with what they share.
+    async fn sharing(
+        &self,
+        connection: &mut SqliteConnection,
+        command: CommandId,
+        contents: &[ContentId],
+    ) -> Result<Vec<(CommandId, SessionId, Vec<ContentId>)>, StoreError> {
+        let list = serde_json::to_string(contents).unwrap_or_default();
+        // No index: this reads all of the log, and people forget rarely.
+        let rows: Vec<(String, String, String)> = sqlx::query_as(
+            "select command, session, body ->> '$.content.id' from events
+             where kind = 'output_recorded' and command <> ?
+               and body ->> '$.content.id' in (select value from json_each(?))
+             order by command",
+        )
+        .bind(command.to_string())
+        .bind(list)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| self.error(error))?;
+        let mut sharing: Vec<(CommandId, SessionId, Vec<ContentId>)> = Vec::new();
+        for (command, session, content) in rows {
+            let (Ok(command), Ok(session), Ok(content)) =
+                (command.parse(), session.parse(), content.parse())
+            else {
+                continue;
+            };
+            match sharing.last_mut() {
+                Some((last, _, contents)) if *last == command => contents.push(content),
+                _ => sharing.push((command, session, vec![content])),
+            }
+        }
+        Ok(sharing)
     }
 
     /// Moves the database's log into the database and empties it: until then it still holds what was

@@ -224,6 +224,13 @@ impl Store {
                 .iter()
                 .find(|content| content.id == reference.id)
                 .ok_or_else(wrong)?;
+            // Two events may share content: a recorder within a recorded command.
+            if content::is_there(connection, stored.id)
+                .await
+                .map_err(|error| self.error(error))?
+            {
+                continue;
+            }
             match &stored.kept {
                 None => {
                     content::insert_erased(connection, stored.id, stored.kind, reference.len_bytes)

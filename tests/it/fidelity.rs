@@ -408,6 +408,53 @@ fn nested_recorders_know_each_other() {
 }
 
 #[test]
+fn what_nested_recorders_saw_is_kept_once() {
+    let bench = Bench::new();
+    bench.sh("\"$REC\" \"$REC\" \"$REC\" echo hi there");
+    bench.sh(
+        "\"$REC\" sh -c 'echo before; \"$REC\" sh -c \"echo one; echo \\$((6*111))\"; echo after'",
+    );
+    let export = bench.say(&["export", "last", "--as", "jsonl"]);
+    let events: Vec<serde_json::Value> = export
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let printed: Vec<&serde_json::Value> = events
+        .iter()
+        .filter(|event| event["kind"] == "output_recorded")
+        .collect();
+    let content = |event: &serde_json::Value| event["body"]["content"]["id"].to_string();
+    let kept: std::collections::BTreeSet<String> =
+        printed.iter().map(|event| content(event)).collect();
+    // One for the first three, and before, the inner one's, and after.
+    assert_eq!((printed.len(), kept.len()), (7, 4), "{export}");
+    for (number, text) in [
+        ("1", "hi there\n"),
+        ("2", "hi there\n"),
+        ("3", "hi there\n"),
+        ("4", "before\none\n666\nafter\n"),
+        ("5", "one\n666\n"),
+    ] {
+        assert_eq!(bench.say(&["show", number, "--stdout"]), text);
+    }
+    assert_eq!(bench.json(&["search", "666", "--json"])["total"], 2);
+    // Elsewhere it is the same; and what is forgotten is so in both.
+    let file = bench.file("export.jsonl");
+    std::fs::write(&file, &export).unwrap();
+    let other = Bench::new();
+    other.import(&file);
+    assert_eq!(
+        other.say(&["show", "4", "--stdout"]),
+        "before\none\n666\nafter\n"
+    );
+    assert_eq!(other.json(&["verify", "--json"])["ok"], true);
+    bench.say(&["forget", "5"]);
+    assert_eq!(bench.say(&["show", "4", "--stdout"]), "before\nafter\n");
+    assert_eq!(bench.json(&["verify", "--json"])["ok"], true);
+    assert_eq!(bench.json(&["search", "666", "--json"])["total"], 0);
+}
+
+#[test]
 fn sessions_are_chosen_by_option_and_variable() {
     let bench = Bench::new();
     finish(bench.recorded(&["true"]));

@@ -18,6 +18,7 @@ mod docs;
 mod fidelity;
 mod fidelity_tty;
 mod import;
+mod kills;
 mod lab;
 mod layers;
 mod live;

@@ -118,6 +118,11 @@ impl Screen {
         count > 0
     }
 
+    /// Reads what is there now, or comes within a moment; whether there was anything.
+    pub(crate) fn look(&mut self) -> bool {
+        self.fetch(Duration::from_millis(1))
+    }
+
     /// Waits for the program, then gives how it ended and all that was shown.
     pub(crate) fn end(&mut self) -> (ExitStatus, String) {
         let began = Instant::now();

@@ -1,14 +1,16 @@
 //! Records of a spool to events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use crate::capture::spool::{Gap, Output, Record, Start};
-use crate::event::{ChunkMark, ContentKind, Event, Exit, NewContent, NewEvent, Stream};
+use crate::event::{ChunkMark, ContentKind, ContentRef, Event, Exit, NewContent, NewEvent, Stream};
 use crate::id::{CommandId, SessionId};
 use crate::time::Micros;
 
 /// Output of one event at most: large enough to compress well, small enough to load for a quote.
 const PIECE_BYTES: usize = 1 << 20;
+/// The same where parts are looked for that were kept before.
+const SHARED_BYTES: usize = 8 << 20;
 /// Parts that came this close together share one mark: a screen shows no finer steps.
 const SAME_MOMENT_US: i64 = 20_000;
 
@@ -56,11 +58,45 @@ struct Pending {
     marks: Vec<ChunkMark>,
 }
 
+impl Pending {
+    /// Cuts it in two after so many bytes, where `begin` is its place in the stream; gives the second.
+    fn split_off(&mut self, begin: u64, at: usize) -> Self {
+        let at = at.min(self.bytes.len());
+        let place = begin + at as u64;
+        let bytes = self.bytes.split_off(at);
+        let cut = self.marks.partition_point(|mark| mark.offset_bytes < place);
+        let mut marks = self.marks.split_off(cut);
+        let begins = marks.first().is_some_and(|mark| mark.offset_bytes == place);
+        if let (false, false, Some(last)) = (begins, bytes.is_empty(), self.marks.last()) {
+            marks.insert(
+                0,
+                ChunkMark {
+                    offset_bytes: place,
+                    after_us: last.after_us,
+                },
+            );
+        }
+        Self { bytes, marks }
+    }
+}
+
+/// Output of a recorder that ran within this command, which is kept once.
+#[derive(Debug, Clone)]
+pub(super) struct Inner {
+    pub(super) stream: Stream,
+    pub(super) content: ContentRef,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// Turns records into events, keeping count of where each stream is.
 pub(super) struct Converter {
     pub(super) known: Known,
     pending: Vec<(Stream, Pending)>,
     pub(super) events: Vec<NewEvent>,
+    /// What recorders within it have kept already, in its order.
+    inner: VecDeque<Inner>,
+    /// What it printed, for the recorder around it; none where there is no such one.
+    pub(super) kept: Option<Vec<Inner>>,
 }
 
 impl Converter {
@@ -69,7 +105,14 @@ impl Converter {
             known,
             pending: Vec::new(),
             events: Vec::new(),
+            inner: VecDeque::new(),
+            kept: None,
         }
+    }
+
+    /// Has what recorders within it kept kept once.
+    pub(super) fn share(&mut self, inner: Vec<Inner>) {
+        self.inner = inner.into();
     }
 
     pub(super) fn start(&mut self, start: &Start) {
@@ -213,7 +256,12 @@ impl Converter {
             });
         }
         pending.bytes.extend_from_slice(&output.bytes);
-        if pending.bytes.len() >= PIECE_BYTES {
+        let piece = if self.inner.is_empty() {
+            PIECE_BYTES
+        } else {
+            SHARED_BYTES
+        };
+        if pending.bytes.len() >= piece {
             let (stream, pending) = self.pending.remove(place);
             self.keep(stream, pending);
         }
@@ -227,23 +275,83 @@ impl Converter {
     }
 
     fn keep(&mut self, stream: Stream, pending: Pending) {
+        let mut rest = pending;
+        // Parts that a recorder within has kept, as far as they are found in their order.
+        while let Some(at) = self.inner.iter().position(|inner| inner.stream == stream) {
+            let found = self
+                .inner
+                .get(at)
+                .and_then(|inner| memchr::memmem::find(&rest.bytes, &inner.bytes));
+            let Some(found) = found else {
+                // It may have gone elsewhere, or be cut otherwise here: then it is kept twice.
+                self.inner.remove(at);
+                continue;
+            };
+            let Some(inner) = self.inner.remove(at) else {
+                break;
+            };
+            let begin = self.end_of(stream);
+            let shared = rest.split_off(begin, found);
+            self.keep_pieces(stream, rest);
+            let begin = self.end_of(stream);
+            let mut shared = shared;
+            rest = shared.split_off(begin, inner.bytes.len());
+            self.keep_piece(stream, shared, Some(inner.content));
+        }
+        self.keep_pieces(stream, rest);
+    }
+
+    fn keep_pieces(&mut self, stream: Stream, mut rest: Pending) {
+        while !rest.bytes.is_empty() {
+            let begin = self.end_of(stream);
+            let more = rest.split_off(begin, PIECE_BYTES);
+            self.keep_piece(stream, rest, None);
+            rest = more;
+        }
+    }
+
+    fn keep_piece(&mut self, stream: Stream, pending: Pending, shared: Option<ContentRef>) {
         let offset_bytes = self.end_of(stream);
         let newest = pending.marks.last().map_or(0, |mark| mark.after_us);
         self.known
             .ends
             .insert(stream, offset_bytes + pending.bytes.len() as u64);
-        let content = NewContent::new(ContentKind::Output, pending.bytes);
         let at = self.at(newest);
+        let bytes = pending.bytes;
+        let (content, contents) = match shared {
+            Some(content) => {
+                self.pass_on(stream, &content, &bytes);
+                (content, Vec::new())
+            }
+            None => {
+                let copy = self.kept.is_some().then(|| bytes.clone());
+                let content = NewContent::new(ContentKind::Output, bytes);
+                let reference = content.reference();
+                self.pass_on(stream, &reference, &copy.unwrap_or_default());
+                (reference, vec![content])
+            }
+        };
         self.events.push(NewEvent {
             at,
             event: Event::OutputRecorded {
                 command: self.known.command,
                 stream,
                 offset_bytes,
-                content: content.reference(),
+                content,
                 chunks: pending.marks,
             },
-            contents: vec![content],
+            contents,
         });
+    }
+
+    /// Notes what was kept for the recorder around this one.
+    fn pass_on(&mut self, stream: Stream, content: &ContentRef, bytes: &[u8]) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(Inner {
+                stream,
+                content: content.clone(),
+                bytes: bytes.to_vec(),
+            });
+        }
     }
 }
