@@ -170,13 +170,8 @@ impl Outer {
     /// Puts it back in place of a recorder that was killed, unless somebody else has: its shell may
     /// be reading a line by now. The modes on disk are newer than those known here.
     pub fn restore_for_other(&mut self) {
-        if !self.raw || !modes::is_raw(&self.tty) {
-            self.raw = false;
-        } else if self
-            .place
-            .as_ref()
-            .is_some_and(|place| place.restore(&self.tty))
-        {
+        let on_disk = |tty: &OwnedFd| self.place.as_ref().is_some_and(|place| place.restore(tty));
+        if !self.raw || !modes::is_raw(&self.tty) || on_disk(&self.tty) {
             self.raw = false;
         }
         self.restore();

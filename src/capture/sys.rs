@@ -328,6 +328,12 @@ pub fn die_by(signal: i32) {
     }
 }
 
+/// This thread, as the kernel numbers it.
+pub fn thread_id() -> u32 {
+    // SAFETY: gettid reads nothing of ours.
+    unsafe { libc::gettid() }.unsigned_abs()
+}
+
 /// Which side of a [`fork`] one is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {

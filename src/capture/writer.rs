@@ -1,21 +1,25 @@
 //! The writer thread: takes what the pump read and puts it into the spool, so that a slow disk never
 //! slows the command.
 //!
-//! The pump waits for an append at most [`PATIENCE`], then shows the bytes to the user all the same.
+//! The pump waits for an append at most [`PATIENCE`] where the disk holds it up, then shows the bytes to the user all the same.
 //! When the writer is so far behind that its queue is full, bytes are counted as a gap instead.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::capture::keep::{HOLD, Handover, Keeper};
 use crate::capture::spool::{End, Record};
+use crate::capture::sys;
 use crate::event::Stream;
 
 /// How long the pump waits for an append.
 pub const PATIENCE: Duration = Duration::from_millis(20);
+/// How long it waits at most for a writer that is at work, and not held up by the disk: on a busy
+/// machine it may have to wait for its turn.
+const TURN: Duration = Duration::from_secs(1);
 /// Bytes that may wait for the writer; with the waiting end and buffers this stays under 64 MiB.
 const QUEUE_BYTES: usize = 2 << 20;
 /// Output counts as paused after this long without any.
@@ -58,12 +62,45 @@ struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
     progress: Condvar,
+    /// The writer's thread, as the kernel numbers it.
+    thread: AtomicU32,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // A panic of the writer must not become one of the pump.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the writer while something is so, for as long as the disk has patience; true where it
+    /// is so still.
+    fn wait<'a>(
+        &self,
+        mut queue: MutexGuard<'a, Queue>,
+        so: impl Fn(&Queue) -> bool,
+    ) -> (MutexGuard<'a, Queue>, bool) {
+        let began = Instant::now();
+        loop {
+            let (guard, waited) = self
+                .progress
+                .wait_timeout_while(queue, PATIENCE, |queue| so(queue))
+                .unwrap_or_else(PoisonError::into_inner);
+            queue = guard;
+            if !waited.timed_out() {
+                return (queue, false);
+            }
+            if began.elapsed() > TURN || !self.is_at_work() {
+                return (queue, true);
+            }
+        }
+    }
+
+    /// Whether the writer runs or could: what it waits for is a processor, and not the disk.
+    fn is_at_work(&self) -> bool {
+        let thread = self.thread.load(Ordering::Relaxed);
+        let stat = std::fs::read(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+        let after = stat.iter().rposition(|byte| *byte == b')').map(|at| at + 2);
+        after.and_then(|at| stat.get(at)) == Some(&b'R')
     }
 }
 
@@ -108,6 +145,7 @@ impl Writer {
             .stack_size(256 << 10)
             .spawn(move || {
                 let _finished = Finished(&own);
+                own.thread.store(sys::thread_id(), Ordering::Relaxed);
                 work(&own, keeper)
             })?;
         Ok(Self {
@@ -134,23 +172,11 @@ impl Writer {
             return;
         }
         let mut queue = self.shared.lock();
-        if queue.bytes.len() + bytes.len() > QUEUE_BYTES {
-            let (guard, _) = self
-                .shared
-                .progress
-                .wait_timeout_while(
-                    queue,
-                    if self.behind {
-                        Duration::ZERO
-                    } else {
-                        PATIENCE
-                    },
-                    |q| q.bytes.len() + bytes.len() > QUEUE_BYTES,
-                )
-                .unwrap_or_else(PoisonError::into_inner);
-            queue = guard;
+        let full = |queue: &Queue| queue.bytes.len() + bytes.len() > QUEUE_BYTES;
+        if full(&queue) && !self.behind {
+            queue = self.shared.wait(queue, full).0;
         }
-        if queue.bytes.len() + bytes.len() > QUEUE_BYTES {
+        if full(&queue) {
             self.behind = true;
             match queue.overflow.last_mut() {
                 Some((last, count)) if *last == stream => *count += bytes.len() as u64,
@@ -181,12 +207,8 @@ impl Writer {
             self.behind = queue.done + 1 < ticket;
             return;
         }
-        let (_queue, waited) = self
-            .shared
-            .progress
-            .wait_timeout_while(queue, PATIENCE, |queue| queue.done < ticket)
-            .unwrap_or_else(PoisonError::into_inner);
-        self.behind = waited.timed_out();
+        let (_queue, behind) = self.shared.wait(queue, |queue| queue.done < ticket);
+        self.behind = behind;
     }
 
     /// Hands over a record that is no output; waits for nothing.

@@ -16,6 +16,8 @@ mod contract;
 mod demo;
 mod docs;
 mod fidelity;
+mod fidelity_programs;
+mod fidelity_table;
 mod fidelity_tty;
 mod import;
 mod kills;
