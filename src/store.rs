@@ -20,6 +20,7 @@ mod open;
 mod output;
 mod read;
 mod recorded;
+mod salvage;
 mod seen;
 mod verify;
 
@@ -39,6 +40,7 @@ pub use open::make_private_dir;
 pub use output::{Piece, Streams};
 pub use read::{CommandRow, JudgementRow, NoteRow, Page, SessionRow};
 pub use recorded::{RestoreError, Restored};
+pub use salvage::Salvaged;
 pub use seen::{PastErrorRow, PastFindingRow};
 pub use verify::{Problem, Verified};
 

@@ -154,7 +154,7 @@ fn nested(spools: Spools) -> (Spools, Spools) {
 }
 
 /// Takes the ingest lock.
-async fn lock(home: &Home, patience: Patience) -> Result<Option<File>, IngestError> {
+pub(super) async fn lock(home: &Home, patience: Patience) -> Result<Option<File>, IngestError> {
     let path = home.path().join("ingest.lock");
     let unreadable = |source| IngestError::Read {
         path: path.clone(),

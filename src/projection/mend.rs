@@ -17,6 +17,7 @@ use crate::capture::home::Home;
 use crate::capture::session;
 use crate::capture::spool::{first_record, list_spools};
 use crate::id::SessionId;
+use crate::projection::ingest::{Patience, lock};
 use crate::store::{Store, StoreError};
 use crate::time::{Micros, counted};
 
@@ -48,6 +49,12 @@ pub enum What {
         why: String,
         /// Where it lies now.
         aside: PathBuf,
+        /// Events that still read, and are in the new one.
+        #[serde(default)]
+        saved: u64,
+        /// Whether something of it is known, or must be feared, to be in the old file only.
+        #[serde(default)]
+        lost: bool,
     },
     /// It was not there any more.
     Gone {
@@ -71,11 +78,27 @@ impl Mishap {
             ),
         };
         match &self.what {
-            What::Damaged { why, aside } => format!(
-                "the database was damaged ({why}): it is kept as {} and a new one was made{waiting}; \
-                 what else it held is in that file only",
-                aside.display()
-            ),
+            What::Damaged {
+                why,
+                aside,
+                saved,
+                lost,
+            } => {
+                let with = match saved {
+                    0 => String::new(),
+                    saved => format!(" with the {} that still read", counted(*saved, "event")),
+                };
+                let rest = if *lost {
+                    "what else it held is in that file only"
+                } else {
+                    "nothing of it is missing"
+                };
+                format!(
+                    "the database was damaged ({why}): it is kept as {} and a new one was \
+                     made{with}{waiting}; {rest}",
+                    aside.display()
+                )
+            }
             What::Gone {
                 path,
                 commands,
@@ -148,11 +171,20 @@ pub async fn open(home: &Home) -> Result<Store, StoreError> {
 /// # Errors
 /// As [`Store::set_aside`].
 pub async fn set_aside(home: &Home, why: &str) -> Result<bool, StoreError> {
-    let Some(aside) = Store::set_aside(home.path()).await? else {
+    // Nobody may take spools into the old one meanwhile.
+    let _lock = lock(home, Patience::Wait).await.ok().flatten();
+    let Some((aside, saved)) = Store::set_aside(home.path()).await? else {
         return Ok(false);
     };
-    let why = why.to_owned();
-    note(home, What::Damaged { why, aside });
+    note(
+        home,
+        What::Damaged {
+            why: why.to_owned(),
+            aside,
+            saved: saved.events,
+            lost: saved.events == 0 || saved.lost_events > 0 || saved.lost_contents > 0,
+        },
+    );
     Ok(true)
 }
 

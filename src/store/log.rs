@@ -247,7 +247,10 @@ pub(super) async fn append_within(
     })
 }
 
-async fn set_ingested(connection: &mut SqliteConnection, spooled: &Spooled) -> sqlx::Result<()> {
+pub(super) async fn set_ingested(
+    connection: &mut SqliteConnection,
+    spooled: &Spooled,
+) -> sqlx::Result<()> {
     sqlx::query(
         "insert into ingested (spool, offset_bytes, done) values (?, ?, ?)
          on conflict (spool) do update

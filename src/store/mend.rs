@@ -7,6 +7,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions, Connection};
 
 use super::open::{aside, database_path, lock, make, options, rename, set_log_aside};
+use super::salvage::{Salvaged, salvage};
 use super::{Store, StoreError};
 
 /// Checks in the order of their cost: the second one looks at what the first leaves out.
@@ -26,12 +27,12 @@ impl Store {
     }
 
     /// Moves a damaged database aside, with what SQLite keeps beside it, and puts a new one in its
-    /// place; gives where the old one lies now. `None` when the one that is there now is in order:
+    /// place with everything that still reads; gives where the old one lies now, and what was saved. `None` when the one that is there now is in order:
     /// another process was quicker.
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub async fn set_aside(home: &Path) -> Result<Option<PathBuf>, StoreError> {
+    pub async fn set_aside(home: &Path) -> Result<Option<(PathBuf, Salvaged)>, StoreError> {
         let path = database_path(home);
         let _lock = lock(home)?;
         match fs::metadata(&path) {
@@ -45,11 +46,12 @@ impl Store {
         }
         // The new one first: a disk without room for it keeps the old one where it is.
         let unborn = make(home).await?;
+        let saved = salvage(home, &path, &unborn).await?;
         let to = aside(&path);
         rename(&path, &to)?;
         set_log_aside(&path, &to)?;
         rename(&unborn, &path)?;
-        Ok(Some(to))
+        Ok(Some((to, saved)))
     }
 }
 

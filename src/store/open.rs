@@ -142,7 +142,7 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-fn pool(options: SqliteConnectOptions) -> SqlitePool {
+pub(super) fn pool(options: SqliteConnectOptions) -> SqlitePool {
     SqlitePoolOptions::new()
         .max_connections(CONNECTIONS)
         .test_before_acquire(false)

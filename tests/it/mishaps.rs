@@ -152,6 +152,48 @@ fn doctor_finds_damage_that_nobody_has_read_yet_and_verify_tells_it() {
     assert!(says.contains("the database was damaged"), "{says}");
     assert_eq!(aside(&bench).len(), 1);
     assert_eq!(bench.json(&["verify", "--json"])["ok"], true);
+    // What still read is there: that it ran, and how it ended.
+    assert!(says.contains("that still read"), "{says}");
+    assert!(says.contains("in that file only"), "{says}");
+    let shown = bench.json(&["show", "1", "--json"]);
+    assert_eq!(shown["exit"]["code"], 0);
+}
+
+#[test]
+fn damage_to_what_is_derived_costs_nothing() {
+    let bench = Bench::new();
+    bench.rec_sh("echo one word");
+    bench.rec_sh("echo two; echo more; exit 3");
+    let before = bench.say(&["export", "last", "--as", "jsonl"]);
+    let path = bench.home().database();
+    let page: i64 = casebook::store::block_on(async {
+        use sqlx::Connection;
+        let url = format!("sqlite://{}", path.display());
+        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        let query = "select rootpage from sqlite_schema where type = 'table' and name = 'commands'";
+        let page = sqlx::query_scalar(query).fetch_one(&mut database).await;
+        database.close().await.unwrap();
+        page.unwrap()
+    })
+    .unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = (usize::try_from(page).unwrap() - 1) * 4096;
+    bytes[at..at + 4096].copy_from_slice(&noise(4096));
+    std::fs::write(&path, &bytes).unwrap();
+    bench.rec_sh("echo three");
+    // The log is enough to look, and nothing is moved for that.
+    assert_eq!(told(&bench, &["show", "1", "--stdout"]), "");
+    assert!(aside(&bench).is_empty());
+    let said = told(&bench, &["search", "word"]);
+    assert!(said.contains("nothing of it is missing"), "{said}");
+    let after = bench.say(&["export", "last", "--as", "jsonl"]);
+    assert!(after.starts_with(&before), "{after}");
+    assert_eq!(
+        bench.json(&["show", "3", "--json"])["line"],
+        "sh -c 'echo three'"
+    );
+    assert_eq!(bench.json(&["search", "word", "--json"])["total"], 1);
+    assert_eq!(bench.json(&["verify", "--json"])["ok"], true);
 }
 
 #[test]
