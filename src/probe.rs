@@ -61,6 +61,7 @@ mod procfs;
 mod ps;
 mod reach;
 mod repository;
+mod resolver;
 pub mod shellmsg;
 mod slurm;
 mod sockets;

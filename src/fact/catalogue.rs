@@ -965,8 +965,8 @@ facts! {
         zone: Option<String>,
     }
 
-    /// A setting of the kernel or of a tool.
-    Setting, "setting", from "sysctl, /proc/sys, git config, crontab -l" {
+    /// A setting of the kernel or of a tool. A line of /etc/hosts is one of the tool `hosts`: a name and its address.
+    Setting, "setting", from "sysctl, /proc/sys, git config, crontab -l, /etc/hosts, /etc/resolv.conf" {
         /// The tool.
         tool: String,
         /// Its name.
@@ -1065,6 +1065,8 @@ facts! {
         status: Option<i64>,
         /// How often it was restarted.
         restarts: Option<i64>,
+        /// The timer, path or socket unit that starts it.
+        triggered_by: Option<String>,
     }
 
     /// A container.
@@ -1079,6 +1081,8 @@ facts! {
         oom_killed: Option<bool>,
         /// Its image.
         image: Option<String>,
+        /// The command line it runs, as far as it is shown.
+        command: Option<String>,
         /// The ports it publishes, as printed.
         ports: Option<String>,
         /// How long it has been in that state, in seconds, as coarse as the tool says it.

@@ -141,6 +141,14 @@ pub(super) fn container(json: &Value) -> Option<Container> {
         restarts: json.get("RestartCount").and_then(Value::as_i64),
         error: text(state, "/Error"),
         image: text(json, "/Config/Image").or(text(json, "/ImageName")),
+        command: text(json, "/Path").map(|path| {
+            let args = json.get("Args").and_then(Value::as_array);
+            let args = args.into_iter().flatten().filter_map(Value::as_str);
+            std::iter::once(path.as_str())
+                .chain(args)
+                .collect::<Vec<_>>()
+                .join(" ")
+        }),
         ports: None,
         state_age_s: None,
         shm_mib: bytes("/HostConfig/ShmSize"),
@@ -237,6 +245,9 @@ impl Probe for ComposePs {
                     exit_code,
                     health: health(state),
                     image: row.text(&["IMAGE"]),
+                    command: row
+                        .text(&["COMMAND"])
+                        .map(|command| command.trim_matches('"').to_owned()),
                     ports: row.text(&["PORTS", "Ports"]),
                     ..Container::default()
                 },

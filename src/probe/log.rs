@@ -14,7 +14,7 @@ mod search;
 pub use search::Search;
 
 use super::line::{Context, Seen};
-use super::{kernel, line, notrun, progress, stage, traceback};
+use super::{kernel, line, notrun, progress, resolver, stage, traceback};
 use crate::fact::{self, Count, Fact, LogLook};
 use crate::shell::{Invocation, Tri};
 use crate::text::{self, TextLine};
@@ -247,6 +247,13 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
     }
     if probe.after.iter().any(|step| matches!(step, Step::Count)) {
         return seen;
+    }
+    if probe
+        .paths
+        .iter()
+        .any(|path| resolver::is_about_names(path))
+    {
+        seen.extend(resolver::read(&shown));
     }
     match probe.search() {
         Some(search) => seen.extend(searched(probe, search, &shown, output)),

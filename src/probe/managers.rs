@@ -292,6 +292,11 @@ fn status(lines: &[Shown], units: &[&str], sink: &mut Sink<'_>) {
                 .nth(1)
                 .and_then(leading_int)
                 .map(|(status, _)| status);
+        } else if let Some(rest) = text.strip_prefix("TriggeredBy: ") {
+            unit.triggered_by = rest
+                .split_whitespace()
+                .find(|word| word.contains('.'))
+                .map(str::to_owned);
         } else if let Some((_, rest)) = text.split_once("restart counter is at ") {
             unit.restarts = leading_int(rest).map(|(restarts, _)| restarts);
         }
@@ -536,6 +541,10 @@ fn docker_table(lines: &[Shown], sink: &mut Sink<'_>) {
                 exit_code,
                 oom_killed: None,
                 image: parts.get(1).map(|image| (*image).to_owned()),
+                command: parts
+                    .iter()
+                    .find(|part| part.starts_with('"'))
+                    .map(|command| command.trim_matches('"').to_owned()),
                 ports: (after.len() > 1).then(|| {
                     after
                         .first()
@@ -601,6 +610,7 @@ fn by_format(lines: &[Shown], format: &str, sink: &mut Sink<'_>) {
                 exit_code: status.and_then(|(_, code)| code),
                 oom_killed: None,
                 image: of(&["Image"]).map(str::to_owned),
+                command: of(&["Command"]).map(|command| command.trim_matches('"').to_owned()),
                 ports: of(&["Ports"])
                     .filter(|ports| !ports.is_empty())
                     .map(str::to_owned),
@@ -728,6 +738,13 @@ impl Probe for DockerInspect {
                 ".State.Health.Status" => container.health = Some(word.to_owned()),
                 ".HostConfig.ShmSize" => {
                     container.shm_mib = super::words::number(word).map(|bytes| bytes / 1_048_576.0);
+                }
+                ".Path" => container.command = Some(word.to_owned()),
+                ".Config.Cmd" | ".Config.Entrypoint" => {
+                    let word = word.trim_matches(['[', ']']);
+                    if !word.is_empty() {
+                        container.command = Some(word.to_owned());
+                    }
                 }
                 ".Name" => word.trim_start_matches('/').clone_into(&mut container.name),
                 _ => {}

@@ -113,6 +113,8 @@ struct Shapes {
     rsync: Regex,
     words: Regex,
     percent: Regex,
+    counted: Regex,
+    setting: Regex,
     working: Regex,
     changing: Regex,
 }
@@ -143,6 +145,12 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
         r"(?i)\b(?P<label>step|epoch|iter(?:ation)?|batch|part|shard|chunk|file|layer|block|round|episode|segment|page|item|task|stage|phase|module|tensor|partition|bucket|table|row|sample|example|document|image|migration|test|worker)s?\b *[:=#]? *[\[(]? *(?P<done>\d+) *(?:/|of|out of) *(?P<total>\d+)\b",
     ),
     percent: pattern(r"(?P<pct>\d{1,3}(?:\.\d+)?) ?%"),
+    counted: pattern(
+        r"\b(?P<pct>\d{1,3}(?:\.\d+)?) ?% *[,:;|-]? *[\[(]? *(?P<done>\d[\d.,]*(?: ?[kKMGT]i?B?)?) *(?:/|of|out of) *(?P<total>\d[\d.,]*(?: ?[kKMGT]i?B?)?)\b|\b(?P<done2>\d[\d.,]*(?: ?[kKMGT]i?B?)?) *(?:/|of|out of) *(?P<total2>\d[\d.,]*(?: ?[kKMGT]i?B?)?)\b[^%\d]{0,12}\b(?P<pct2>\d{1,3}(?:\.\d+)?) ?%",
+    ),
+    setting: pattern(
+        r#"(?i)^[\s"']*(?P<label>[\w.-]*(?:load|progress|complet|done|sync|restor|recover|rebuil|copie?d?|index|migrat|import|replica|shards|download)[\w.-]*(?:perc|percent|percentage|pct)\w*|progress)["']?\s*[:=]\s*["']?(?P<pct>\d{1,3}(?:\.\d+)?)%?["',]*\s*$"#,
+    ),
     working: pattern(
         r"(?i)\b(?:load|download|upload|progress|cop(?:y|ied)|complet|done|fetch|extract|convert|sync|build|compil|warm|captur|train|eval|process|index|import|export|restor|migrat|replay|recover|verif|quantiz|tokeniz|pull|push|transfer|rebuil|scan)\w*",
     ),
@@ -250,7 +258,8 @@ fn in_words(line: &str) -> Option<Bar> {
         }
         return Some(bar);
     }
-    if line.len() > 200 || !line.contains('%') {
+    let told = ["%", "perc", "pct", "rogress"];
+    if line.len() > 200 || !told.iter().any(|word| line.contains(word)) {
         return None;
     }
     let lower = line.to_ascii_lowercase();
@@ -270,6 +279,15 @@ fn in_words(line: &str) -> Option<Bar> {
     if other.iter().any(|word| lower.contains(word)) {
         return None;
     }
+    if let Some(found) = shapes.setting.captures(line) {
+        return of(&found, None);
+    }
+    if !line.contains('%') {
+        return None;
+    }
+    if let Some(bar) = counted(line, &lower) {
+        return Some(bar);
+    }
     let found = shapes.percent.captures(line)?;
     let head = read_head(line);
     let start = found.get(0)?.start();
@@ -278,6 +296,38 @@ fn in_words(line: &str) -> Option<Bar> {
     of(&found, Some("")).map(|bar| Bar {
         label: label(before),
         ..bar
+    })
+}
+
+/// `37% 19021824/51380224`, `(412/1103, 37%)`: parts of a whole that agree with their per cent.
+fn counted(line: &str, lower: &str) -> Option<Bar> {
+    let judged = ["pass", "fail", "cover", "disk", "hit", "quota", "capacity"];
+    if judged.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let found = SHAPES.counted.captures(line)?;
+    let group = |one: &str, other: &str| {
+        let group = found.name(one).or_else(|| found.name(other));
+        group.map(|group| group.as_str())
+    };
+    let percent: f64 = group("pct", "pct2")?.parse().ok()?;
+    let (done, total) = (
+        amount(group("done", "done2")?)?,
+        amount(group("total", "total2")?)?,
+    );
+    let agrees = total >= 2.0 && (done / total * 100.0 - percent).abs() <= 1.5;
+    let head = read_head(line);
+    let before = line.get(head.body.min(found.get(0)?.start())..found.get(0)?.start())?;
+    let mut name = label(before);
+    if ["INFO", "DEBUG", "NOTICE", "info", "debug"].contains(&name.as_str()) {
+        name.clear();
+    }
+    (agrees && percent <= 100.0).then(|| Bar {
+        label: name,
+        percent,
+        done: Some(done),
+        total: Some(total),
+        ..Bar::default()
     })
 }
 
@@ -527,8 +577,45 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_whole_that_agree_with_their_per_cent_are_progress() {
+        for (line, label, percent) in [
+            ("37% 19021824/51380224", "", 37.0),
+            (
+                "I, [2026-11-30T19:45:53 #104]  INFO -- : 37% 19021824/51380224",
+                "",
+                37.0,
+            ),
+            (
+                "Receiving objects:  37% (408/1103)",
+                "Receiving objects",
+                37.0,
+            ),
+            ("copied 12.5 GB of 50 GB (25%)", "copied", 25.0),
+            ("loading_loaded_perc:46.39", "loading_loaded_perc", 46.39),
+            (
+                "  \"active_shards_percent_as_number\" : 62.5,",
+                "active_shards_percent_as_number",
+                62.5,
+            ),
+            ("progress: 40%", "progress", 40.0),
+        ] {
+            let bar = parse(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(
+                (bar.label.as_str(), bar.percent),
+                (label, percent),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
     fn other_numbers_are_no_progress() {
         for line in [
+            "12/16 (75%) tests passed",
+            "Mem: 12/16 GB (75%)",
+            "37% 12/16",
+            "cpu_load_pct: 93",
+            "sync_errors: 3",
             "2 packets transmitted, 2 received, 0% packet loss, time 1001ms",
             "Padding mamba page size by 0.99% to ensure",
             "/dev/vda  252G   21G  124G  14% /",

@@ -344,6 +344,12 @@ impl Probe for Ps {
                 // Cut in its width, the head says which columns are left.
                 if names.is_empty() || ctx.filter.reshaped {
                     names = of_header(&line.text);
+                    // `lstart` has the head of `start`, and five words below it.
+                    for (name, asked) in names.iter_mut().zip(&ask.columns) {
+                        if name == "start" && asked == "lstart" {
+                            name.clone_from(asked);
+                        }
+                    }
                 }
                 continue;
             }

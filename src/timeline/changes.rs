@@ -689,6 +689,7 @@ mod tests {
                 main_pid: None,
                 status: None,
                 restarts: None,
+                triggered_by: None,
             })
         };
         assert_eq!(
