@@ -21,8 +21,10 @@ mod language;
 pub mod lint;
 mod load;
 mod matcher;
-mod memo;
+mod walk;
 mod nearest;
+mod network;
+mod pattern;
 pub mod quoted;
 pub mod schema;
 mod scope;
@@ -143,6 +145,35 @@ pub struct Playbook {
     pub text: String,
 }
 
+impl Playbook {
+    /// Calls `each` with every fact that is asked for, in the order they are written.
+    fn each_bind<'p>(&'p self, each: &mut dyn FnMut(&'p Bind)) {
+        let guards = self.when.unless.iter().chain(&self.when.until);
+        let observed = self
+            .observations
+            .iter()
+            .flat_map(|one| [Some(&one.when), one.not_when.as_ref()])
+            .flatten();
+        let guarded = guards.chain(observed).map(|guard| &guard.step);
+        for step in self.when.steps.iter().chain(guarded) {
+            step.each_bind(each);
+        }
+    }
+}
+
+impl Step {
+    fn each_bind<'p>(&'p self, each: &mut dyn FnMut(&'p Bind)) {
+        match &self.form {
+            Form::Fact(bind) => each(bind),
+            Form::Series(series) => each(&series.bind),
+            Form::All(steps) | Form::Any(steps) => {
+                steps.iter().for_each(|step| step.each_bind(each));
+            }
+            Form::Absent(_) => {}
+        }
+    }
+}
+
 /// When a playbook fires.
 #[derive(Debug, Clone, Default)]
 pub struct When {
@@ -197,6 +228,8 @@ pub struct Bind {
     pub on: Vec<Join>,
     /// What must be true of it.
     pub filter: Option<Expr>,
+    /// Its number among its playbook's, in the order they are written.
+    pub(crate) slot: usize,
 }
 
 /// How a fact belongs to what was bound before.
@@ -534,12 +567,28 @@ pub struct Matches {
 /// Every fault found, with its place: syntax, unknown keys, names that the catalogue lacks, types
 /// that do not fit.
 pub fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
-    load::load(name, text)
+    load::load(name, text, false)
 }
 
 /// Matches playbooks against a timeline.
 pub fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
-    findings::run(playbooks, timeline)
+    Engine::new(playbooks).run(timeline)
+}
+
+/// Playbooks put together, to be matched against many timelines: what their conditions have in
+/// common is worked out once.
+pub struct Engine<'p>(network::Network<'p>);
+
+impl<'p> Engine<'p> {
+    /// Puts playbooks together.
+    pub fn new(playbooks: &'p [Playbook]) -> Self {
+        Self(network::Network::new(playbooks))
+    }
+
+    /// Matches them against a timeline.
+    pub fn run(&self, timeline: &Timeline) -> Matches {
+        findings::run(&self.0, timeline)
+    }
 }
 
 /// The playbooks that ship with the program, parsed once.
@@ -551,7 +600,7 @@ pub fn shipped() -> &'static [Playbook] {
         let texts = shipped_texts();
         let loaded = texts
             .iter()
-            .filter_map(|(name, text)| load(name, text).ok());
+            .filter_map(|(name, text)| load::load(name, text, true).ok());
         loaded.collect()
     })
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use cel::common::ast::operators;
 use cel::common::ast::{CallExpr, Expr as Cel, IdedExpr, LiteralValue, SelectExpr, SourceInfo};
-use regex::Regex;
 
 use super::expr::{
     Comparison, Expr, FieldRef, Names, Node, PSEUDO, Problem, Sum, TextMap, TextTest, Ty, Var,
 };
 use super::nearest::{meant, nearest};
+use super::pattern::Pattern;
 use crate::fact::FactType;
 use syntax::{syntax_problems, too_much, unbalanced};
 
@@ -469,23 +469,23 @@ impl Checker<'_> {
         Some((Node::In(Box::new(item), Box::new(list)), Ty::Bool))
     }
 
-    fn pattern(&mut self, expr: &IdedExpr) -> Option<Regex> {
+    fn pattern(&mut self, expr: &IdedExpr) -> Option<Pattern> {
         let Cel::Literal(LiteralValue::String(pattern)) = &expr.expr else {
             self.problem(expr.id, "a pattern is a text in quotes", None);
             return None;
         };
-        match regex::RegexBuilder::new(pattern.inner())
-            .size_limit(1 << 20)
-            .build()
-        {
-            Ok(regex) => Some(regex),
+        let pattern = Pattern::new(pattern.inner()).and_then(|pattern| {
+            if !self.names.trusted {
+                pattern.build()?;
+            }
+            Ok(pattern)
+        });
+        match pattern {
+            Ok(pattern) => Some(pattern),
             Err(error) => {
-                let text = error.to_string();
-                let last = text.lines().last().unwrap_or("bad pattern");
-                let last = last.strip_prefix("error: ").unwrap_or(last);
                 self.problem(
                     expr.id,
-                    format!("bad pattern: {last}"),
+                    format!("bad pattern: {error}"),
                     Some("backslashes are doubled within quotes: '\\\\d+', or r'\\d+'".to_owned()),
                 );
                 None
@@ -514,7 +514,7 @@ impl Checker<'_> {
             ("capture", [text, pattern]) => {
                 let (text, pattern) = (self.text(text), self.pattern(pattern));
                 let pattern = pattern?;
-                if pattern.captures_len() < 2 {
+                if pattern.groups() == 0 {
                     let hint = "put ( ) around the part that is wanted".to_owned();
                     self.problem(id, "this pattern has no group", Some(hint));
                     return None;

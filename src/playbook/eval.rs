@@ -36,6 +36,15 @@ impl Bindings for Vec<(Arc<str>, usize)> {
     }
 }
 
+/// No names are bound.
+pub(super) struct Nothing;
+
+impl Bindings for Nothing {
+    fn entry(&self, _: &str) -> Option<usize> {
+        None
+    }
+}
+
 /// Where an expression is evaluated.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
@@ -120,6 +129,11 @@ pub(super) fn truth(node: &Node, env: Env<'_>) -> Tri {
     eval(node, env).tri()
 }
 
+/// The value of a part of an expression.
+pub(super) fn value<'a>(node: &'a Node, env: Env<'a>) -> Val<'a> {
+    eval(node, env)
+}
+
 fn entry_of<'a>(var: &Var, env: Env<'a>) -> Option<(usize, &'a Entry)> {
     let index = match var {
         Var::It => env.it,
@@ -174,11 +188,16 @@ fn eval<'a>(node: &'a Node, env: Env<'a>) -> Val<'a> {
         },
         Node::Size(a) => size(&eval(a, env)),
         Node::Map(how, a) => map(*how, eval(a, env)),
-        Node::Matches(a, regex) => match eval(a, env) {
-            Val::Text(text) => Val::Bool(regex.is_match(&text)),
+        Node::Matches(a, pattern) => match eval(a, env) {
+            Val::Text(text) => Val::Bool(pattern.is_in(&text)),
             _ => Val::Unknown,
         },
-        Node::Capture(a, regex) => capture(regex, eval(a, env)),
+        Node::Capture(a, pattern) => match eval(a, env) {
+            Val::Text(text) => pattern
+                .capture(&text)
+                .map_or(Val::Unknown, |part| Val::Text(Cow::Owned(part))),
+            _ => Val::Unknown,
+        },
         Node::First(items) => items
             .iter()
             .map(|item| eval(item, env))
@@ -362,23 +381,6 @@ fn map(how: TextMap, value: Val<'_>) -> Val<'_> {
         (TextMap::Text, value) => Val::Text(Cow::Owned(show(&value))),
         _ => Val::Unknown,
     }
-}
-
-fn capture<'a>(regex: &regex::Regex, value: Val<'a>) -> Val<'a> {
-    let Val::Text(text) = value else {
-        return Val::Unknown;
-    };
-    regex
-        .captures(&text)
-        .and_then(|groups| {
-            groups
-                .iter()
-                .skip(1)
-                .flatten()
-                .next()
-                .map(|part| part.as_str().to_owned())
-        })
-        .map_or(Val::Unknown, |part| Val::Text(Cow::Owned(part)))
 }
 
 /// Whether what `a` shows came after what `b` is about.

@@ -7,8 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use regex::Regex;
-
+use super::pattern::Pattern;
 use crate::fact::{FactType, FieldType};
 
 /// A checked expression.
@@ -202,8 +201,8 @@ pub(super) enum Node {
     Test(TextTest, Box<Node>, Box<Node>),
     Size(Box<Node>),
     Map(TextMap, Box<Node>),
-    Matches(Box<Node>, Regex),
-    Capture(Box<Node>, Regex),
+    Matches(Box<Node>, Pattern),
+    Capture(Box<Node>, Pattern),
     First(Vec<Node>),
     SecondsBetween(Var, Var),
     FromAfter(Var, Var),
@@ -281,6 +280,8 @@ pub(super) struct Names<'a> {
     pub(super) bound: &'a BTreeMap<Arc<str>, &'static FactType>,
     /// What would be bound before if it were right.
     pub(super) lost: &'a Lost,
+    /// Its patterns are known to build, and are built when they are first asked.
+    pub(super) trusted: bool,
 }
 
 /// Names whose steps did not read: what is said of them is neither right nor wrong.

@@ -1,16 +1,15 @@
 //! From complete bindings to firings and wishes: scope, `unless`, `until`, observations, identity.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::eval::Env;
-use super::index::Index;
+use super::index::{Index, Within};
 use super::matcher::{Flow, Hit, Search, State, Window};
-use super::memo::Memo;
+use super::network::{Memory, Network};
 use super::words::words;
 use super::{
-    Firing, Form, Guard, JoinKind, Matches, Playbook, ScopeKey, ScopeKind, Seen, Step, Wish,
+    Bind, Firing, Form, Guard, JoinKind, Matches, Playbook, ScopeKey, ScopeKind, Seen, Step, Wish,
 };
 use crate::shell::Tri;
 use crate::timeline::Timeline;
@@ -18,17 +17,21 @@ use crate::timeline::Timeline;
 /// Evidence kept for a finding: its first match, and the newest of what repeats it.
 const MOST_EVIDENCE: usize = 12;
 
-pub(super) fn run(playbooks: &[Playbook], timeline: &Timeline) -> Matches {
+pub(super) fn run(network: &Network<'_>, timeline: &Timeline) -> Matches {
     let index = Index::new(timeline);
+    let memory = Memory::new(network, timeline, &index);
     let mut matches = Matches::default();
-    for (number, playbook) in playbooks.iter().enumerate() {
+    for (number, playbook) in network.playbooks.iter().enumerate() {
         let matcher = Matcher {
             playbook,
             number,
             timeline,
             index: &index,
-            memo: Rc::default(),
+            memory: &memory,
         };
+        if !matcher.may_begin() {
+            continue;
+        }
         let (firings, began) = matcher.firings();
         if began {
             matches.wishes.extend(matcher.wishes(&firings));
@@ -44,7 +47,7 @@ pub(super) struct Matcher<'a> {
     number: usize,
     pub(super) timeline: &'a Timeline,
     pub(super) index: &'a Index<'a>,
-    memo: Rc<Memo<'a>>,
+    memory: &'a Memory<'a>,
 }
 
 /// Does something with one playbook in a timeline.
@@ -53,13 +56,14 @@ pub(super) fn with<R>(
     timeline: &Timeline,
     work: impl FnOnce(&Matcher<'_>) -> R,
 ) -> R {
+    let network = Network::new(std::slice::from_ref(playbook));
     let index = Index::new(timeline);
     work(&Matcher {
         playbook,
         number: 0,
         timeline,
         index: &index,
-        memo: Rc::default(),
+        memory: &Memory::new(&network, timeline, &index),
     })
 }
 
@@ -77,6 +81,34 @@ struct Match<'a> {
 type Kept<'a> = Vec<(Match<'a>, Option<State<'a>>)>;
 
 impl<'a> Matcher<'a> {
+    /// Whether anything meets the first step: most playbooks end here.
+    fn may_begin(&self) -> bool {
+        let mut steps = self.playbook.when.steps.iter();
+        steps.next().is_none_or(|step| self.may_meet(step))
+    }
+
+    fn may_meet(&self, step: &Step) -> bool {
+        match &step.form {
+            Form::Fact(bind) => self.is_on_record(bind),
+            Form::Series(series) => self.is_on_record(&series.bind),
+            Form::Any(steps) => steps.iter().any(|step| self.may_meet(step)),
+            Form::All(steps) => steps.first().is_none_or(|step| self.may_meet(step)),
+            Form::Absent(_) => true,
+        }
+    }
+
+    /// Whether there is a fact that is so as far as it can be said of it alone.
+    fn is_on_record(&self, bind: &Bind) -> bool {
+        let all = self.index.entries(bind.fact, Within::Session);
+        !all.is_empty()
+            && match self.memory.alone(self.number, bind) {
+                Some(alone) if !alone.is_empty() => {
+                    !self.memory.told(self.number, bind).yes.is_empty()
+                }
+                _ => true,
+            }
+    }
+
     /// What fired, and whether anything was found to begin with.
     fn firings(&self) -> (Vec<Firing>, bool) {
         let (found, began) = self.matches();
@@ -212,16 +244,11 @@ impl<'a> Matcher<'a> {
             to: to.unwrap_or(usize::MAX),
             default_join: self.default_join(),
         };
-        Search::new(self.timeline, self.index, Rc::clone(&self.memo), window)
+        Search::new(self.memory, self.number, window)
     }
 
     pub(super) fn search_all(&self) -> Search<'a> {
-        Search::new(
-            self.timeline,
-            self.index,
-            Rc::clone(&self.memo),
-            Window::ALL,
-        )
+        Search::new(self.memory, self.number, Window::ALL)
     }
 
     /// The first entry after `from` for which a guard holds.

@@ -21,13 +21,15 @@ use crate::playbook::steps::{CaseChunk, CaseExit, CaseStep};
 
 mod when;
 
-pub(super) fn load(name: &str, text: &str) -> Result<Playbook, Vec<Fault>> {
+pub(super) fn load(name: &str, text: &str, trusted: bool) -> Result<Playbook, Vec<Fault>> {
     let tree = yaml::parse(text).map_err(|fault| vec![fault])?;
     let mut loader = Loader {
         source: Source(text),
         faults: Faults::default(),
         bound: BTreeMap::new(),
         lost: Lost::default(),
+        trusted,
+        binds: 0,
     };
     let playbook = loader.playbook(&tree, name, text);
     let mut faults = loader.faults.0;
@@ -45,6 +47,10 @@ struct Loader<'a> {
     bound: BTreeMap<Arc<str>, &'static FactType>,
     /// What they would bind if they were right: a fault has been said, and what follows is none.
     lost: Lost,
+    /// Its patterns are known to build.
+    trusted: bool,
+    /// Facts asked for so far.
+    binds: usize,
 }
 
 impl Loader<'_> {
@@ -202,6 +208,7 @@ impl Loader<'_> {
             own: None,
             bound: &self.bound,
             lost: &self.lost,
+            trusted: self.trusted,
         };
         match template::parse(text, names) {
             Ok(template) => Some(template),
@@ -252,6 +259,7 @@ impl Loader<'_> {
             own,
             bound: &self.bound,
             lost: &self.lost,
+            trusted: self.trusted,
         };
         match check::compile(&text, names) {
             Ok(expr) => Some(expr),

@@ -7,15 +7,15 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::absence::{looks, subject};
 use super::eval::{Env, instant, show};
 use super::identity::{file_name, file_of, has, is, joined, launch_of, pids};
 use super::index::{Index, Within};
-use super::memo::{Memo, Of};
+use super::network::{Alone, Memory};
 use super::series::runs;
+use super::walk::{Of, Walk};
 use super::{Absent, Bind, Form, Join, JoinKind, JoinTo, Series, Step, Template};
 use crate::fact::cover::Subject;
 use crate::fact::fact_type;
@@ -95,6 +95,9 @@ type Next<'k, 'p> = &'k mut dyn FnMut(&mut State<'p>) -> Flow;
 pub(super) struct Search<'a> {
     pub(super) timeline: &'a Timeline,
     index: &'a Index<'a>,
+    memory: &'a Memory<'a>,
+    /// The playbook, its number among the network's.
+    playbook: usize,
     pub(super) window: Window,
     /// What is unknown matches too.
     pub(super) hopeful: bool,
@@ -102,7 +105,6 @@ pub(super) struct Search<'a> {
     pub(super) each_anchor: bool,
     /// The newest entry that fits a step is tried first.
     pub(super) newest_first: bool,
-    memo: Rc<Memo<'a>>,
     /// Entries matched before may match again: what is observed may be what fired.
     observing: bool,
     left: std::cell::Cell<usize>,
@@ -111,16 +113,12 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
-        timeline: &'a Timeline,
-        index: &'a Index<'a>,
-        memo: Rc<Memo<'a>>,
-        window: Window,
-    ) -> Self {
+    pub(super) fn new(memory: &'a Memory<'a>, playbook: usize, window: Window) -> Self {
         Self {
-            timeline,
-            index,
-            memo,
+            timeline: memory.timeline(),
+            index: memory.index(),
+            memory,
+            playbook,
             window,
             newest_first: false,
             hopeful: false,
@@ -134,6 +132,16 @@ impl<'a> Search<'a> {
     /// Whether any first step matched at all.
     pub(super) fn began(&self) -> bool {
         self.began.get()
+    }
+
+    fn walk(&self, bind: &Bind, list: &'a [usize], of: Of, bounds: (usize, usize)) -> Walk<'a> {
+        Walk::new(self.memory, (self.playbook, bind), list, of, bounds)
+    }
+
+    /// Whether a condition speaks of the entry alone: then [`Of::True`] is all that it says.
+    fn is_alone(&self, bind: &Bind) -> bool {
+        let alone = self.memory.alone(self.playbook, bind);
+        alone.is_some_and(Alone::is_whole)
     }
 
     /// The same search, for observations.
@@ -175,7 +183,7 @@ impl<'a> Search<'a> {
         let narrow = kinds.any(|kind| !place(kind));
         let bounds = (self.window.from, self.window.to);
         let alike: Option<HashSet<usize>> = (!narrow).then(|| {
-            let mut walk = self.memo.walk(self.timeline, bind, list, Of::True, bounds);
+            let mut walk = self.walk(bind, list, Of::True, bounds);
             std::iter::from_fn(|| walk.forward())
                 .filter(|at| {
                     self.joins(&bind.on, *at, state) && self.filter(bind, *at, state) == Tri::Yes
@@ -186,9 +194,7 @@ impl<'a> Search<'a> {
         if alike.as_ref().is_some_and(HashSet::is_empty) {
             return None;
         }
-        let mut walk = self
-            .memo
-            .walk(self.timeline, bind, list, Of::Denied, bounds);
+        let mut walk = self.walk(bind, list, Of::Denied, bounds);
         std::iter::from_fn(|| walk.backward()).find(|at| {
             let previous = state.previous;
             let env = Env {
@@ -197,7 +203,7 @@ impl<'a> Search<'a> {
             };
             previous.is_none_or(|previous| follows(self.timeline, previous, *at))
                 && self.joins(&bind.on, *at, state)
-                && (self.memo.is_alone(bind) || filter.truth(env) == Tri::No)
+                && (self.is_alone(bind) || filter.truth(env) == Tri::No)
                 && alike
                     .as_ref()
                     .is_none_or(|alike| alike.contains(&self.index.identity(*at)))
@@ -286,9 +292,7 @@ impl<'a> Search<'a> {
             _ => Of::True,
         };
         let list = self.list(bind, state);
-        let mut walk = self
-            .memo
-            .walk(self.timeline, bind, list, of, self.bounds(state));
+        let mut walk = self.walk(bind, list, of, self.bounds(state));
         while let Some(at) = if backwards {
             walk.backward()
         } else {
@@ -297,7 +301,7 @@ impl<'a> Search<'a> {
             if !self.may_follow(step, at, state) || !self.joins(&bind.on, at, state) {
                 continue;
             }
-            let told = if of == Of::True && self.memo.is_alone(bind) {
+            let told = if of == Of::True && self.is_alone(bind) {
                 Tri::Yes
             } else {
                 self.filter(bind, at, state)
@@ -588,14 +592,14 @@ impl<'a> Search<'a> {
         let bind = &series.bind;
         let list = self.list(bind, state);
         let bounds = self.bounds(state);
-        let mut walk = self.memo.walk(self.timeline, bind, list, Of::True, bounds);
+        let mut walk = self.walk(bind, list, Of::True, bounds);
         let looks: Vec<usize> = std::iter::from_fn(|| walk.forward())
             .filter(|at| {
                 state
                     .previous
                     .is_none_or(|previous| follows(self.timeline, previous, *at))
                     && self.joins(&bind.on, *at, state)
-                    && (self.memo.is_alone(bind) || self.filter(bind, *at, state) == Tri::Yes)
+                    && (self.is_alone(bind) || self.filter(bind, *at, state) == Tri::Yes)
             })
             .collect();
         for run in runs(series, self.timeline, self.index, &looks) {

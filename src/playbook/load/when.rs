@@ -300,11 +300,13 @@ impl Loader<'_> {
             Some(filter) => filter,
             None => None,
         };
+        self.binds += 1;
         Some(Bind {
             name,
             fact,
             on: on.unwrap_or_default(),
             filter,
+            slot: self.binds - 1,
         })
     }
 

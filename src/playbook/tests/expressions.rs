@@ -37,6 +37,7 @@ fn value(text: &str) -> String {
         .collect();
     let names = Names {
         lost: &Lost::default(),
+        trusted: false,
         it: fact_type("exit"),
         own: None,
         bound: &types,
@@ -247,6 +248,7 @@ fn filled(text: &str, quote: bool) -> String {
     .collect();
     let names = Names {
         lost: &Lost::default(),
+        trusted: false,
         it: None,
         own: None,
         bound: &types,

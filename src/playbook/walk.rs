@@ -1,0 +1,105 @@
+//! A walk over the entries that may meet a condition, from either end.
+
+use super::Bind;
+use super::network::{Alone, Memory, Told};
+use crate::timeline::Timeline;
+
+/// Which entries are walked over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// All of the list.
+    All,
+    /// Those that the condition may be true of: what it says of them alone is true.
+    True,
+    /// Those that it is not known to be false of.
+    Possible,
+    /// Those that say that it is not so.
+    Denied,
+}
+
+/// What is asked of an entry of the list that is walked.
+enum Ask<'a> {
+    /// Nothing.
+    Nothing,
+    /// To be one of these.
+    Among(&'a [usize]),
+    /// To deny it.
+    Denial(&'a Alone<'a>),
+}
+
+/// A walk over entries, from either end.
+pub(super) struct Walk<'a> {
+    timeline: &'a Timeline,
+    list: &'a [usize],
+    ask: Ask<'a>,
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk over entries of a list, between two of them. The list holds what is joined to what was
+    /// bound before, and perhaps more: it may be that others are walked over as well, which are not.
+    pub(super) fn new(
+        memory: &'a Memory<'a>,
+        (playbook, bind): (usize, &Bind),
+        list: &'a [usize],
+        of: Of,
+        (from, to): (usize, usize),
+    ) -> Self {
+        let plain = |ask| Self {
+            timeline: memory.timeline(),
+            list,
+            ask,
+            from,
+            to,
+        };
+        let Some(alone) = memory.alone(playbook, bind) else {
+            return plain(Ask::Nothing);
+        };
+        let told: fn(&Told) -> &[usize] = match of {
+            Of::Denied if alone.is_whole() && !alone.is_empty() => {
+                return plain(Ask::Denial(alone));
+            }
+            Of::All | Of::Denied => return plain(Ask::Nothing),
+            Of::True | Of::Possible if alone.is_empty() => return plain(Ask::Nothing),
+            Of::True => |told| &told.yes,
+            Of::Possible => |told| &told.possible,
+        };
+        let told = told(memory.told(playbook, bind));
+        if told.len() <= list.len() {
+            return Self {
+                list: told,
+                ..plain(Ask::Nothing)
+            };
+        }
+        plain(Ask::Among(told))
+    }
+
+    fn so(&self, at: usize) -> bool {
+        match self.ask {
+            Ask::Nothing => true,
+            Ask::Among(told) => told.binary_search(&at).is_ok(),
+            Ask::Denial(alone) => alone.is_denied(self.timeline, at),
+        }
+    }
+
+    /// The next entry, oldest first.
+    pub(super) fn forward(&mut self) -> Option<usize> {
+        let place = self.list.partition_point(|one| *one < self.from);
+        let rest = self.list.get(place..)?.iter().copied();
+        let found = rest.take_while(|at| *at < self.to).find(|at| self.so(*at));
+        self.from = found.map_or(self.to, |at| at + 1);
+        found
+    }
+
+    /// The next entry, newest first.
+    pub(super) fn backward(&mut self) -> Option<usize> {
+        let place = self.list.partition_point(|one| *one < self.to);
+        let rest = self.list.get(..place)?.iter().rev().copied();
+        let found = rest
+            .take_while(|at| *at >= self.from)
+            .find(|at| self.so(*at));
+        self.to = found.unwrap_or(self.from);
+        found
+    }
+}
