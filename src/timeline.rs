@@ -11,9 +11,11 @@
 mod fold;
 mod line;
 mod old;
+mod places;
 mod changes;
 mod post;
 mod state;
+mod targets;
 mod tie;
 
 use serde::Serialize;

@@ -56,6 +56,12 @@ pub fn same_path(one: &str, other: &str) -> bool {
         && long[..long.len() - short.len()].ends_with('/')
 }
 
+/// The last part of a path: paths that may be the same share it.
+pub fn last_part(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 impl Fact {
     /// Whether this look would have shown the subject, were it there.
     pub fn covers(&self, subject: &Subject) -> Tri {

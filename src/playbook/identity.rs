@@ -2,7 +2,7 @@
 
 use super::JoinKind;
 use crate::fact::Fact;
-use crate::fact::cover::same_path;
+use crate::fact::cover::{last_part, same_path};
 use crate::fact::value::Peek;
 use crate::timeline::{Entry, Timeline};
 
@@ -96,23 +96,17 @@ fn paths(fact: &Fact) -> Vec<&str> {
     path.filter(|path| !path.is_empty()).into_iter().collect()
 }
 
-/// The last part of a path: paths that may be the same share it.
-pub(super) fn file_name(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// Names of the files that an entry speaks of.
 pub(super) fn file_names(fact: &Fact) -> Vec<&str> {
-    paths(fact).into_iter().map(file_name).collect()
+    paths(fact).into_iter().map(last_part).collect()
 }
 
 /// The one file name, or the one process, by which entries of the same identity can be found;
 /// `None` where there are several.
 pub(super) fn file_of(timeline: &Timeline, kind: JoinKind, at: usize) -> Option<&str> {
     match kind {
-        JoinKind::Log => launched(timeline, at)?.log.as_deref().map(file_name),
-        JoinKind::Script => launched(timeline, at)?.script.as_deref().map(file_name),
+        JoinKind::Log => launched(timeline, at)?.log.as_deref().map(last_part),
+        JoinKind::Script => launched(timeline, at)?.script.as_deref().map(last_part),
         _ => match file_names(&timeline.entries.get(at)?.fact)[..] {
             [name] => Some(name),
             _ => None,

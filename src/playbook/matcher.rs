@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use super::absence::{looks, subject};
 use super::eval::{Env, instant, show};
-use super::identity::{file_name, file_of, has, is, joined, launch_of, pids};
+use super::identity::{file_of, has, is, joined, launch_of, pids};
 use super::index::{Index, Within};
 use super::network::{Alone, Memory};
 use super::series::runs;
 use super::walk::{Of, Walk};
 use super::{Absent, Bind, Form, Join, JoinKind, JoinTo, Series, Step, Template};
-use crate::fact::cover::Subject;
+use crate::fact::cover::{Subject, last_part};
 use crate::fact::fact_type;
 use crate::shell::Tri;
 use crate::timeline::Timeline;
@@ -532,7 +532,7 @@ impl<'a> Search<'a> {
             let within = match &subject {
                 // A look at another file says nothing of this one.
                 Subject::Path(path) if *look == "file" => {
-                    Within::File(&place.host, file_name(path))
+                    Within::File(&place.host, last_part(path))
                 }
                 _ => Within::Host(&place.host),
             };

@@ -6,11 +6,12 @@
 //! 2.38 and coreutils 9.1.
 
 use crate::fact::Fact;
-use crate::fact::cover::same_path;
+use crate::fact::cover::{last_part, same_path};
 use crate::shell::quote::{quote, quote_path};
 use crate::shell::{Invocation, Tri};
 
 use super::Met;
+use super::places::Topic;
 
 /// Something that should be true after an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,20 @@ enum Wants {
 }
 
 impl Change {
+    /// What later facts speak of that may say something of it.
+    pub(super) fn topic(&self) -> Option<Topic<'_>> {
+        Some(match &self.wants {
+            Wants::Unit { .. } => Topic::Unit,
+            Wants::Container { .. } => Topic::Container,
+            Wants::Pods(_) => Topic::Pod,
+            Wants::Path { path, .. } | Wants::Executable(path) => Topic::File(last_part(path)),
+            Wants::Free(_) => Topic::Port,
+            Wants::Mount { .. } => Topic::Disk,
+            Wants::Package { .. } => Topic::Version,
+            Wants::Nothing => return None,
+        })
+    }
+
     /// What a later fact on the same host says of it; none when it speaks of something else.
     pub(super) fn judged_by(&self, fact: &Fact) -> Option<Met> {
         let met = |yes: bool| Some(if yes { Met::Met } else { Met::Unmet });

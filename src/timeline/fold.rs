@@ -7,10 +7,12 @@ use crate::fact::{self, Fact};
 use crate::shell::{RedirectTo, Tree, Tri};
 use crate::time::Micros;
 
-use super::old::{self, Memory, Run};
+use super::old::{self, Logs, Run};
+use super::places::Places;
 use super::state::State;
+use super::targets::Targets;
 use super::tie::{self, Target, plain_pattern};
-use super::{Command, Entry, LaunchRecord, Timeline, line, post};
+use super::{Command, Entry, LaunchRecord, Timeline, line};
 
 /// Seconds by which a log's age must exceed its launch's before it is called stale: a dying server
 /// still writes its farewell, and clocks are read a moment apart.
@@ -21,10 +23,9 @@ const STALE_MARGIN_S: f64 = 5.0;
 pub(super) struct Builder {
     entries: Vec<Entry>,
     launches: Vec<LaunchRecord>,
-    targets: Vec<Target>,
+    targets: Targets,
     states: Vec<State>,
-    memories: HashMap<(String, String), Memory>,
-    pids_seen: HashMap<String, Vec<i64>>,
+    logs: Logs,
     /// Logs of which the command at hand showed nothing but lines of an earlier run.
     all_old: HashSet<(String, String)>,
     /// How far a host's clock is ahead of the recorder's, in microseconds, as a look at it showed.
@@ -56,29 +57,8 @@ impl Builder {
                 &entry.host,
                 entry.container.as_deref(),
             );
-            if let Some(launch) = entry.launch
-                && entry.command != self.launches[launch].command
-                && self.states[launch].take(
-                    &entry.fact,
-                    &self.targets[launch],
-                    &command.line,
-                    command.at,
-                )
-            {
-                touched.insert(launch, ());
-            } else if let Some(launch) = entry.launch
-                && matches!(
-                    entry.fact,
-                    Fact::NotRun(_) | Fact::Traceback(_) | Fact::Stage(_)
-                )
-                && self.states[launch].take(
-                    &entry.fact,
-                    &self.targets[launch],
-                    &command.line,
-                    command.at,
-                )
-            {
-                touched.insert(launch, ());
+            if self.tell_launch(&entry, command) {
+                touched.extend(entry.launch.map(|launch| (launch, ())));
             }
             self.learn(&entry);
             self.judge_staleness(&entry, command, &mut touched);
@@ -93,16 +73,37 @@ impl Builder {
             stream: None,
             from: 0,
             to: 0,
-            launch: self
-                .launches
-                .iter()
-                .rposition(|launch| launch.command == index),
+            // Launches are in the order of their commands.
+            launch: (self.launches.last())
+                .filter(|launch| launch.command == index)
+                .map(|_| self.launches.len() - 1),
             at: command.at,
             known: command.ended(),
         });
         for launch in touched.into_keys() {
             self.push_state(launch, index, command);
         }
+    }
+
+    /// Tells a fact to the launch that it speaks of. True: it said something of its state.
+    fn tell_launch(&mut self, entry: &Entry, command: &Command) -> bool {
+        let Some(launch) = entry.launch else {
+            return false;
+        };
+        // What the launching command itself printed says little of how the launch stands.
+        let own = entry.command == self.launches[launch].command;
+        let telling = matches!(
+            entry.fact,
+            Fact::NotRun(_) | Fact::Traceback(_) | Fact::Stage(_)
+        );
+        if own && !telling {
+            return false;
+        }
+        let Some(target) = self.targets.get(launch) else {
+            return false;
+        };
+        let place = (&self.targets, target);
+        self.states[launch].take(&entry.fact, place, &command.line, command.at)
     }
 
     fn push_state(&mut self, launch: usize, index: usize, command: &Command) {
@@ -172,16 +173,15 @@ impl Builder {
     /// A kill after a launch that was meant for it ends its epoch.
     fn end_epochs(&mut self, kill: &fact::Kill, host: &str) {
         let here = self.entries.len();
-        for (launch, target) in self.targets.iter_mut().enumerate() {
-            let meant = kill.pids.iter().any(|pid| target.pids.contains(pid))
+        let meant = |target: &Target| {
+            kill.pids.iter().any(|pid| target.pids.contains(pid))
                 || kill
                     .pattern
                     .as_deref()
-                    .is_some_and(|pattern| target.is_pattern(pattern));
-            if target.host == host && !target.over && meant {
-                target.over = true;
-                self.launches[launch].epoch_end = here;
-            }
+                    .is_some_and(|pattern| target.is_pattern(pattern))
+        };
+        for launch in self.targets.end(host, meant) {
+            self.launches[launch].epoch_end = here;
         }
     }
 
@@ -195,28 +195,23 @@ impl Builder {
         invocation: Option<usize>,
     ) {
         let here = self.entries.len();
-        for (before, target) in self.targets.iter_mut().enumerate() {
+        let relaunched = |target: &Target| {
             let same_log = match (&launch.log, &target.log) {
                 (Some(one), Some(other)) => same_path(one, other),
                 _ => false,
             };
             let same_script = launch.script.is_some() && launch.script == target.script;
             let same_port = launch.port.is_some() && launch.port == target.port;
-            let relaunch = same_log || same_port || (same_script && launch.line == target.line);
-            if target.host == host && !target.over && relaunch {
-                target.over = true;
-                self.launches[before].epoch_end = here;
-            }
+            same_log || same_port || (same_script && launch.line == target.line)
+        };
+        for before in self.targets.end(&host, relaunched) {
+            self.launches[before].epoch_end = here;
         }
         if let Some(log) = &launch.log {
-            for ((on, path), memory) in &mut self.memories {
-                if *on == host && same_path(path, log) {
-                    memory.relaunched();
-                }
-            }
+            self.logs.relaunched(&host, log);
         }
-        self.targets.push(Target {
-            earlier_pids: self.pids_seen.get(&host).cloned().unwrap_or_default(),
+        self.targets.add(Target {
+            seen_before: 0,
             host: host.clone(),
             container: container.clone(),
             line: launch.line.clone(),
@@ -295,18 +290,11 @@ impl Builder {
         command: &Command,
         own_from: &mut HashMap<(String, String), Option<i64>>,
     ) {
-        let Some(launch) = self.targets.iter().rposition(|target| {
-            target.host == host
-                && target
-                    .log
-                    .as_deref()
-                    .is_some_and(|log| same_path(log, path))
-        }) else {
-            let key = (host.to_owned(), path.to_owned());
-            self.memories.entry(key).or_default().note(fact);
+        let newest = self.targets.by_log(host, path).next_back();
+        let Some((launch, target)) = newest else {
+            self.logs.at(host, path).note(fact);
             return;
         };
-        let target = &self.targets[launch];
         let Fact::Launch(launched) = &self.entries[self.launches[launch].entry].fact else {
             return;
         };
@@ -317,13 +305,7 @@ impl Builder {
             // Perhaps it never ran: then what the log shows says which it was.
             (Tri::Unknown, false) => Run::Appends,
         };
-        let known = self
-            .memories
-            .keys()
-            .find(|(on, seen)| on == host && same_path(seen, path))
-            .cloned();
-        let key = known.unwrap_or_else(|| (host.to_owned(), path.to_owned()));
-        let memory = self.memories.entry(key).or_default();
+        let memory = self.logs.like(host, path);
         let from = *own_from
             .entry((host.to_owned(), path.to_owned()))
             .or_insert_with(|| {
@@ -342,25 +324,21 @@ impl Builder {
     /// Learns what later facts may be tied by: process ids seen for a launch, ports its log names.
     fn learn(&mut self, entry: &Entry) {
         if let Fact::Process(process) = &entry.fact {
-            self.pids_seen
-                .entry(entry.host.clone())
-                .or_default()
-                .push(process.pid);
+            self.targets.saw(&entry.host, process.pid);
         }
         let Some(launch) = entry.launch else { return };
-        let target = &mut self.targets[launch];
+        let Some(target) = self.targets.get(launch) else {
+            return;
+        };
         match &entry.fact {
-            Fact::Process(process)
-                if !target.pids.contains(&process.pid)
-                    && !target.earlier_pids.contains(&process.pid) =>
-            {
-                target.pids.push(process.pid);
-                if let Some(args) = &process.args {
-                    target.aliases.push(args.clone());
-                }
+            Fact::Process(process) if !self.targets.is_earlier(target, process.pid) => {
+                let args = process.args.as_deref();
+                self.targets.is_process_of(launch, process.pid, args);
             }
             Fact::Stage(stage) if target.port.is_none() && stage.old != Tri::Yes => {
-                target.port = port_in(&stage.text);
+                if let Some(port) = port_in(&stage.text) {
+                    self.targets.listens_on(launch, port);
+                }
             }
             _ => {}
         }
@@ -406,12 +384,13 @@ impl Builder {
 
     /// Ends the fold: kills are judged by what was seen after them.
     pub(super) fn finish(mut self, commands: Vec<Command>, as_of: Micros) -> Timeline {
+        let places = Places::new(&self.entries);
         let verdicts: Vec<(usize, Tri)> = self
             .entries
             .iter()
             .enumerate()
             .filter_map(|(at, entry)| match &entry.fact {
-                Fact::Kill(kill) => Some((at, self.kill_worked(at, entry, kill))),
+                Fact::Kill(kill) => Some((at, places.kill_worked(at, entry, kill))),
                 _ => None,
             })
             .collect();
@@ -431,26 +410,6 @@ impl Builder {
             postconditions: Vec::new(),
             as_of,
         }
-    }
-
-    fn kill_worked(&self, at: usize, entry: &Entry, kill: &fact::Kill) -> Tri {
-        for later in self
-            .entries
-            .iter()
-            .skip(at + 1)
-            .filter(|later| later.host == entry.host)
-        {
-            if later.command > entry.command
-                && matches!(later.fact, Fact::Launch(_))
-                && kill.pids.is_empty()
-            {
-                break; // what runs from here on may be the next one
-            }
-            if let Some(gone) = post::gone(&later.fact, kill) {
-                return gone.into();
-            }
-        }
-        Tri::Unknown
     }
 }
 

@@ -4,9 +4,10 @@
 //! everything in it old. A log that is appended to holds both: the run begins at the first line
 //! that was not there before, or that carries the launch's process id, or that starts anew.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::fact::Fact;
+use crate::fact::cover::{last_part, same_path};
 use crate::shell::Tri;
 
 use super::tie::Target;
@@ -30,6 +31,49 @@ impl Memory {
     pub(super) fn note(&mut self, fact: &Fact) {
         if let Fact::Line(line) = fact {
             self.since.insert(line.text.clone());
+        }
+    }
+}
+
+/// What is remembered of the logs of all hosts.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    /// By host and the last part of the path; each with the path it was written as first.
+    known: HashMap<String, HashMap<String, Vec<(String, Memory)>>>,
+}
+
+impl Logs {
+    fn named(&mut self, host: &str, path: &str) -> &mut Vec<(String, Memory)> {
+        let on_host = self.known.entry(host.to_owned()).or_default();
+        on_host.entry(last_part(path).to_owned()).or_default()
+    }
+
+    /// What is remembered of the log written so.
+    pub(super) fn at(&mut self, host: &str, path: &str) -> &mut Memory {
+        self.find(host, path, &|known| known == path)
+    }
+
+    /// What is remembered of the log written so, or in a way that may be the same.
+    pub(super) fn like(&mut self, host: &str, path: &str) -> &mut Memory {
+        self.find(host, path, &|known| same_path(known, path))
+    }
+
+    fn find(&mut self, host: &str, path: &str, is: &dyn Fn(&str) -> bool) -> &mut Memory {
+        let named = self.named(host, path);
+        let place = named.iter().position(|(known, _)| is(known));
+        let place = place.unwrap_or_else(|| {
+            named.push((path.to_owned(), Memory::default()));
+            named.len() - 1
+        });
+        &mut named[place].1
+    }
+
+    /// A new launch writes into a log.
+    pub(super) fn relaunched(&mut self, host: &str, path: &str) {
+        for (known, memory) in self.named(host, path) {
+            if same_path(known, path) {
+                memory.relaunched();
+            }
         }
     }
 }

@@ -3,15 +3,17 @@
 
 use crate::event::Exit;
 use crate::fact::Fact;
-use crate::fact::cover::{Subject, same_path};
+use crate::fact::cover::{last_part, same_path};
 use crate::shell::{self, Tri};
 
 use super::changes::changes;
+use super::places::{Places, Topic};
 use super::tie::{plain_pattern, safe_pattern};
 use super::{Entry, Met, Postcondition, Timeline};
 
 /// Derives the postconditions of a timeline.
 pub(super) fn derive(timeline: &Timeline) -> Vec<Postcondition> {
+    let places = Places::new(&timeline.entries);
     let mut out = Vec::new();
     for (index, entry) in timeline.entries.iter().enumerate() {
         match &entry.fact {
@@ -19,33 +21,19 @@ pub(super) fn derive(timeline: &Timeline) -> Vec<Postcondition> {
                 if write.reached != Tri::No
                     && matches!(write.how.as_str(), "heredoc" | "copy" | "tee") =>
             {
-                out.push(written(timeline, index, entry, &write.path));
+                out.push(written(&places, index, entry, &write.path));
             }
-            Fact::Kill(kill) => out.extend(killed(timeline, index, entry, kill)),
+            Fact::Kill(kill) => out.extend(killed(&places, index, entry, kill)),
             Fact::Launch(launch) if launch.reached != Tri::No && !launch.managed => {
-                out.extend(launched(timeline, index, entry, launch));
+                out.extend(launched(timeline, &places, (index, entry), launch));
             }
             Fact::Run(run) if run.ran != Tri::No && !failed(timeline, entry.command) => {
-                out.extend(changed(timeline, index, entry));
+                out.extend(changed(timeline, &places, (index, entry)));
             }
             _ => {}
         }
     }
     out
-}
-
-/// Entries after one, on the same host.
-fn after<'a>(
-    timeline: &'a Timeline,
-    index: usize,
-    entry: &'a Entry,
-) -> impl Iterator<Item = (usize, &'a Entry)> {
-    timeline
-        .entries
-        .iter()
-        .enumerate()
-        .skip(index + 1)
-        .filter(move |(_, later)| later.host == entry.host && later.command != entry.command)
 }
 
 /// Whether a command of one invocation said that it failed: then nothing was changed, and it is known.
@@ -56,7 +44,11 @@ fn failed(timeline: &Timeline, command: usize) -> bool {
 }
 
 /// What services, containers, packages and the like should be after an invocation.
-fn changed(timeline: &Timeline, index: usize, entry: &Entry) -> Vec<Postcondition> {
+fn changed(
+    timeline: &Timeline,
+    places: &Places<'_>,
+    (index, entry): (usize, &Entry),
+) -> Vec<Postcondition> {
     let invocation = entry.invocation.and_then(|at| {
         let tree = &timeline.commands.get(entry.command)?.tree;
         tree.invocations.get(at)
@@ -68,9 +60,10 @@ fn changed(timeline: &Timeline, index: usize, entry: &Entry) -> Vec<Postconditio
         .into_iter()
         .map(|change| {
             // The newest look counts: a service takes its time.
-            let judged = after(timeline, index, entry)
-                .filter_map(|(at, later)| Some((at, change.judged_by(&later.fact)?)))
-                .last();
+            let judged = change.topic().and_then(|topic| {
+                let mut newest = places.after(topic, index, entry).rev();
+                newest.find_map(|(at, later)| Some((at, change.judged_by(&later.fact)?)))
+            });
             Postcondition {
                 command: entry.command,
                 entry: index,
@@ -83,10 +76,10 @@ fn changed(timeline: &Timeline, index: usize, entry: &Entry) -> Vec<Postconditio
         .collect()
 }
 
-fn written(timeline: &Timeline, index: usize, entry: &Entry, path: &str) -> Postcondition {
+fn written(places: &Places<'_>, index: usize, entry: &Entry, path: &str) -> Postcondition {
     let mut state = Met::Unchecked;
     let mut evidence = Vec::new();
-    for (at, later) in after(timeline, index, entry) {
+    for (at, later) in places.after(Topic::File(last_part(path)), index, entry) {
         let verdict = match &later.fact {
             Fact::File(file) if same_path(&file.path, path) => {
                 match (file.exists, file.size_bytes, file.lines) {
@@ -119,7 +112,7 @@ fn written(timeline: &Timeline, index: usize, entry: &Entry, path: &str) -> Post
 }
 
 fn killed(
-    timeline: &Timeline,
+    places: &Places<'_>,
     index: usize,
     entry: &Entry,
     kill: &crate::fact::Kill,
@@ -148,7 +141,10 @@ fn killed(
         (None, []) => return None,
     };
     let (state, evidence) = match kill.effective {
-        Tri::Yes => (Met::Met, seen_gone(timeline, index, entry, kill)),
+        Tri::Yes => (
+            Met::Met,
+            places.seen_gone(index, entry, kill).into_iter().collect(),
+        ),
         Tri::No => (Met::Unmet, Vec::new()),
         Tri::Unknown => (Met::Unchecked, Vec::new()),
     };
@@ -162,54 +158,10 @@ fn killed(
     })
 }
 
-fn seen_gone(
-    timeline: &Timeline,
-    index: usize,
-    entry: &Entry,
-    kill: &crate::fact::Kill,
-) -> Vec<usize> {
-    timeline
-        .entries
-        .iter()
-        .enumerate()
-        .skip(index + 1)
-        .find(|(_, later)| later.host == entry.host && gone(&later.fact, kill) == Some(true))
-        .map(|(at, _)| vec![at])
-        .unwrap_or_default()
-}
-
-/// Whether a look shows that what a kill was for is gone (`Some(true)`) or still there.
-pub(super) fn gone(fact: &Fact, kill: &crate::fact::Kill) -> Option<bool> {
-    match fact {
-        Fact::ProcessLook(look) => {
-            if let Some(pattern) = &kill.pattern {
-                let wanted = plain_pattern(pattern);
-                let asked = look.pattern.as_deref().map(plain_pattern)?;
-                if asked != wanted && !asked.contains(&wanted) && !wanted.contains(&asked) {
-                    return None;
-                }
-                return (!look.cut).then_some(look.count == 0);
-            }
-            let covered = kill.pids.iter().all(|pid| look.covers_pid(*pid));
-            (covered && !kill.pids.is_empty())
-                .then(|| !kill.pids.iter().any(|pid| look.pids.contains(pid)))
-        }
-        Fact::Process(process) if kill.pids.contains(&process.pid) => Some(false),
-        _ => None,
-    }
-}
-
-impl crate::fact::ProcessLook {
-    /// Whether this look would have shown a process of that id.
-    fn covers_pid(&self, pid: i64) -> bool {
-        Fact::from(self.clone()).covers(&Subject::Pid(pid)) == Tri::Yes
-    }
-}
-
 fn launched(
     timeline: &Timeline,
-    index: usize,
-    entry: &Entry,
+    places: &Places<'_>,
+    (index, entry): (usize, &Entry),
     launch: &crate::fact::Launch,
 ) -> Vec<Postcondition> {
     // Launches are in the order of their entries.
@@ -266,15 +218,17 @@ fn launched(
         });
     }
     if let Some(port) = launch.port {
-        let listens = after(timeline, index, entry).find_map(|(at, later)| match &later.fact {
-            Fact::Socket(socket) if socket.port == port && socket.listening => {
-                Some((Met::Met, vec![at]))
-            }
-            Fact::Http(http) if http.port == Some(port) && http.status.unwrap_or(0) > 0 => {
-                Some((Met::Met, vec![at]))
-            }
-            _ => None,
-        });
+        let listens = places
+            .after(Topic::Port, index, entry)
+            .find_map(|(at, later)| match &later.fact {
+                Fact::Socket(socket) if socket.port == port && socket.listening => {
+                    Some((Met::Met, vec![at]))
+                }
+                Fact::Http(http) if http.port == Some(port) && http.status.unwrap_or(0) > 0 => {
+                    Some((Met::Met, vec![at]))
+                }
+                _ => None,
+            });
         let (state, evidence) = listens.unwrap_or((Met::Unchecked, Vec::new()));
         out.push(Postcondition {
             command: entry.command,

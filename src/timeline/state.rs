@@ -6,6 +6,7 @@ use crate::fact::{self, Fact};
 use crate::shell::Tri;
 use crate::time::Micros;
 
+use super::targets::Targets;
 use super::tie::Target;
 
 /// GPU memory in use on a host below which it counts as idle, in MiB: a GPU without a context
@@ -51,12 +52,17 @@ struct Seen {
 
 impl State {
     /// Takes in a fact that speaks of this launch. True: it said something.
-    pub(super) fn take(&mut self, fact: &Fact, target: &Target, line: &str, at: Micros) -> bool {
+    pub(super) fn take(
+        &mut self,
+        fact: &Fact,
+        (targets, target): (&Targets, &Target),
+        line: &str,
+        at: Micros,
+    ) -> bool {
+        let earlier = |pid: i64| targets.is_earlier(target, pid);
         match fact {
-            Fact::ProcessLook(look) => self.process_look(look, target),
-            Fact::Process(process) => {
-                !target.earlier_pids.contains(&process.pid) && self.process_seen(process)
-            }
+            Fact::ProcessLook(look) => self.process_look(look, target, &earlier),
+            Fact::Process(process) => !earlier(process.pid) && self.process_seen(process),
             Fact::GpuProcess(process) => {
                 let ours = process.pid.is_some_and(|pid| target.pids.contains(&pid));
                 if ours {
@@ -121,14 +127,16 @@ impl State {
         self.was_running = true;
     }
 
-    fn process_look(&mut self, look: &fact::ProcessLook, target: &Target) -> bool {
+    fn process_look(
+        &mut self,
+        look: &fact::ProcessLook,
+        target: &Target,
+        earlier: &dyn Fn(i64) -> bool,
+    ) -> bool {
         if look.count > 0 {
             // Which of them is ours is said by the process facts; a bare count is taken as it is.
             let ours = look.pids.iter().any(|pid| target.pids.contains(pid));
-            let newer = look
-                .pids
-                .iter()
-                .any(|pid| !target.earlier_pids.contains(pid));
+            let newer = look.pids.iter().any(|pid| !earlier(*pid));
             if ours || look.pids.is_empty() || newer {
                 self.running();
                 return true;

@@ -1,6 +1,6 @@
 //! Which launch a fact speaks of: by pid, log, port, pattern, or because it is the host's only one.
 
-use crate::fact::cover::same_path;
+use super::targets::Targets;
 use crate::fact::pattern::found;
 use crate::fact::{self, Fact};
 use crate::shell::quote::bracketed;
@@ -16,8 +16,8 @@ pub(super) struct Target {
     pub(super) log: Option<String>,
     pub(super) port: Option<i64>,
     pub(super) pids: Vec<i64>,
-    /// Processes seen on its host before it was launched: not its own.
-    pub(super) earlier_pids: Vec<i64>,
+    /// How many processes had been seen on its host when it was launched: they are not its own.
+    pub(super) seen_before: usize,
     /// Text that stands for it: the script's body, patterns it was looked for or killed by.
     pub(super) aliases: Vec<String>,
     /// Its epoch is over.
@@ -118,95 +118,86 @@ pub(super) fn safe_pattern(pattern: &str) -> Option<String> {
     bracketed(&plain_pattern(pattern))
 }
 
-/// The launch a fact speaks of, an index into the targets.
+/// The launch a fact speaks of, its number.
 pub(super) fn owner(
-    targets: &[Target],
+    targets: &Targets,
     fact: &Fact,
     host: &str,
     container: Option<&str>,
 ) -> Option<usize> {
-    let here = |target: &Target| target.same_place(host, container);
-    let newest = |wanted: &dyn Fn(&Target) -> bool| {
-        targets
-            .iter()
-            .rposition(|target| here(target) && wanted(target))
-    };
-    if let Some(pids) = pids_of(fact)
-        && let Some(found) = newest(&|target| target.pids.iter().any(|pid| pids.contains(pid)))
-    {
-        return Some(found);
+    let here =
+        |(number, target): (usize, &Target)| target.same_place(host, container).then_some(number);
+    if let Some(pids) = pids_of(fact) {
+        let owners = pids.iter().filter_map(|pid| {
+            let mut newest = targets.by_pid(host, *pid).rev();
+            newest.find_map(here)
+        });
+        if let Some(found) = owners.max() {
+            return Some(found);
+        }
     }
     if let Some(path) = path_of(fact) {
-        let on_path =
-            |known: &Option<String>| known.as_deref().is_some_and(|known| same_path(known, path));
-        if let Some(found) = newest(&|target| on_path(&target.log)) {
+        if let Some(found) = targets.by_log(host, path).rev().find_map(here) {
             return Some(found);
         }
         if matches!(fact, Fact::File(_) | Fact::NotRun(_)) {
-            return newest(&|target| on_path(&target.script));
+            return targets.by_script(host, path).rev().find_map(here);
         }
         if !path.is_empty() {
             return None; // another file says nothing of this launch
         }
     }
+    let open = |wanted: &dyn Fn(&Target) -> bool| {
+        let mut newest = targets.open(host).rev();
+        newest.find_map(|one| here(one).filter(|_| wanted(one.1)))
+    };
     match fact {
-        Fact::Http(http) => return by_port(targets, http.port, &here),
-        Fact::Socket(socket) => return by_port(targets, Some(socket.port), &here),
+        Fact::Http(http) => return by_port(targets, http.port, host, container),
+        Fact::Socket(socket) => return by_port(targets, Some(socket.port), host, container),
         Fact::PortLook(look) => {
             if look.filter_port.is_some() {
-                return by_port(targets, look.filter_port, &here);
+                return by_port(targets, look.filter_port, host, container);
             }
         }
         Fact::Process(process) => {
-            let line = process
-                .args
-                .as_deref()
-                .or(process.comm.as_deref())
-                .unwrap_or("");
-            return newest(&|target| !target.over && target.is_command_line(line));
+            let args = process.args.as_deref().or(process.comm.as_deref());
+            return open(&|target| target.is_command_line(args.unwrap_or("")));
         }
         Fact::ProcessLook(look) => {
             if let Some(pattern) = &look.pattern {
-                return newest(&|target| !target.over && target.is_pattern(pattern));
+                return open(&|target| target.is_pattern(pattern));
             }
         }
         Fact::NotRun(missing) => {
-            return newest(&|target| {
-                !target.over
-                    && target
-                        .script
-                        .as_deref()
-                        .is_some_and(|script| same_path(script, &missing.program))
-            });
+            let script = targets.by_script(host, &missing.program).rev();
+            return script.filter(|(_, target)| !target.over).find_map(here);
         }
         Fact::Gpu(_) | Fact::GpuLook(_) | Fact::GpuProcess(_) | Fact::GpuProcessLook(_) => {}
         _ => return None,
     }
-    let mut open = targets
-        .iter()
-        .enumerate()
-        .filter(|(_, target)| here(target) && !target.over);
-    let only = open.next_back().map(|(index, _)| index);
+    let mut newest = targets.open(host).rev().filter_map(here);
+    let only = newest.next();
     if matches!(fact, Fact::Gpu(_) | Fact::GpuLook(_)) {
         return only; // the newest one: its memory is what people watch
     }
-    if open.next().is_some() { None } else { only }
+    if newest.next().is_some() { None } else { only }
 }
 
-fn by_port(targets: &[Target], port: Option<i64>, here: &dyn Fn(&Target) -> bool) -> Option<usize> {
-    if port.is_some()
-        && let Some(found) = targets
-            .iter()
-            .rposition(|target| here(target) && target.port == port)
+fn by_port(
+    targets: &Targets,
+    port: Option<i64>,
+    host: &str,
+    container: Option<&str>,
+) -> Option<usize> {
+    let here = |(_, target): &(usize, &Target)| target.same_place(host, container);
+    if let Some(port) = port
+        && let Some((found, _)) = targets.by_port(host, port).rev().find(here)
     {
         return Some(found);
     }
-    let mut open = targets
-        .iter()
-        .enumerate()
-        .filter(|(_, target)| here(target) && !target.over);
-    let (index, target) = open.next()?;
-    (open.next().is_none() && target.port.is_none()).then_some(index)
+    let mut open = targets.open(host).filter(here);
+    let (number, target) = open.next()?;
+    (open.next().is_none() && target.port.is_none()).then_some(number)
 }
 
 fn pids_of(fact: &Fact) -> Option<Vec<i64>> {
