@@ -30,6 +30,7 @@ pub mod schema;
 mod scope;
 mod series;
 pub mod steps;
+pub mod tables;
 pub mod template;
 pub mod testing;
 mod words;
@@ -608,7 +609,7 @@ pub fn shipped() -> &'static [Playbook] {
 /// The files of the shipped playbooks, name and text, by name.
 pub fn shipped_texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = Shipped::iter()
-        .filter(|name| name.ends_with(".yaml"))
+        .filter(|name| name.ends_with(".yaml") && !name.contains('/'))
         .filter_map(|name| {
             let file = Shipped::get(&name)?;
             let text = String::from_utf8(file.data.into_owned()).ok()?;

@@ -2,7 +2,7 @@
 
 mod syntax;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cel::common::ast::operators;
 use cel::common::ast::{CallExpr, Expr as Cel, IdedExpr, LiteralValue, SelectExpr, SourceInfo};
@@ -12,6 +12,7 @@ use super::expr::{
 };
 use super::nearest::{meant, nearest};
 use super::pattern::Pattern;
+use super::tables;
 use crate::fact::FactType;
 use syntax::{syntax_problems, too_much, unbalanced};
 
@@ -55,6 +56,7 @@ pub(super) fn compile(text: &str, names: Names<'_>) -> Result<Expr, Vec<Problem>
         node,
         ty,
         source: Arc::from(text),
+        alone: OnceLock::new(),
     })
 }
 
@@ -267,8 +269,11 @@ impl Checker<'_> {
     }
 
     fn field(&mut self, at: usize, var: &Var, fact: &'static FactType, name: &str) -> Checked {
-        if let Some(field) = fact.field(name) {
+        let numbered = fact.fields.iter().enumerate();
+        if let Some((number, field)) = { numbered }.find(|(_, field)| field.name == name) {
             let field_ref = FieldRef {
+                fact: fact.name,
+                number,
                 name: field.name,
                 doc: field.doc,
             };
@@ -546,6 +551,7 @@ impl Checker<'_> {
                 Some((Node::Map(how, Box::new(a)), ty))
             }
             ("first", [_, _, ..]) => self.first(id, args),
+            ("lookup", [table, key, column]) => self.look_up(table, key, column),
             ("bound", [a]) => {
                 let var = self.named(a)?;
                 Some((Node::Bound(var), Ty::Bool))
@@ -595,6 +601,55 @@ impl Checker<'_> {
         Some((Node::First(nodes), ty?))
     }
 
+    fn look_up(&mut self, table: &IdedExpr, key: &IdedExpr, column: &IdedExpr) -> Checked {
+        let (name, column_name) = (self.quoted(table)?, self.quoted(column)?);
+        let Some(found) = tables::shipped().iter().find(|one| one.name == name) else {
+            let known = || tables::shipped().iter().map(|one| one.name.as_str());
+            let hint = nearest(&name, known()).map_or_else(
+                || format!("tables: {}", known().collect::<Vec<_>>().join(", ")),
+                meant,
+            );
+            self.problem_in(table, format!("there is no table `{name}`"), Some(hint));
+            return None;
+        };
+        let Some(place) = found.columns.iter().position(|one| *one == column_name) else {
+            let known = || found.columns.iter().map(String::as_str);
+            let hint = nearest(&column_name, known())
+                .map_or_else(|| format!("columns: {}", found.columns.join(", ")), meant);
+            let message = format!("the table `{name}` has no column `{column_name}`");
+            self.problem_in(column, message, Some(hint));
+            return None;
+        };
+        let (node, ty) = self.check(key)?;
+        let fits = match found.key {
+            tables::Key::Number => ty == Ty::Int,
+            tables::Key::Text => ty.is_text(),
+        };
+        if !fits {
+            let wants = match found.key {
+                tables::Key::Number => "a whole number",
+                tables::Key::Text => "a text",
+            };
+            let message = format!("the table `{name}` is by {wants}, this is {}", ty.name());
+            self.problem_in(key, message, None);
+            return None;
+        }
+        Some((Node::LookUp(found, Box::new(node), place), Ty::Text))
+    }
+
+    /// A text in quotes.
+    fn quoted(&mut self, expr: &IdedExpr) -> Option<String> {
+        if let Cel::Literal(LiteralValue::String(text)) = &expr.expr {
+            return Some(text.inner().to_owned());
+        }
+        self.problem_in(
+            expr,
+            "tables and columns are texts in quotes".to_owned(),
+            None,
+        );
+        None
+    }
+
     fn unknown_function(&mut self, id: u64, name: &str, count: usize) {
         const KNOWN: &[(&str, usize)] = &[
             ("contains", 2),
@@ -614,6 +669,7 @@ impl Checker<'_> {
             ("double", 1),
             ("string", 1),
             ("first", 2),
+            ("lookup", 3),
             ("bound", 1),
             ("seconds_between", 2),
             ("from_after", 2),
@@ -643,6 +699,7 @@ fn usage(name: &str) -> &'static str {
         "matches" => "`text.matches('pattern')`",
         "capture" => "`capture(text, '…(…)…')`",
         "first" => "`first(a, b)`",
+        "lookup" => "`lookup('table', key, 'column')`",
         "bound" => "`bound(NAME)`",
         "seconds_between" => "`seconds_between(A, B)`",
         "from_after" => "`from_after(A, B)`",

@@ -5,9 +5,10 @@
 //! *unknown*, and unknown goes through every operator but `== null`, `!= null` and `has()`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::pattern::Pattern;
+use super::tables::Table;
 use crate::fact::{FactType, FieldType};
 
 /// A checked expression.
@@ -18,6 +19,8 @@ pub struct Expr {
     pub(super) ty: Ty,
     /// Its text.
     pub(super) source: Arc<str>,
+    /// What it says of the fact alone, as a text to tell it by.
+    pub(super) alone: OnceLock<Arc<str>>,
 }
 
 impl Expr {
@@ -204,6 +207,8 @@ pub(super) enum Node {
     Matches(Box<Node>, Pattern),
     Capture(Box<Node>, Pattern),
     First(Vec<Node>),
+    /// What a column of a table says of a key.
+    LookUp(&'static Table, Box<Node>, usize),
     SecondsBetween(Var, Var),
     FromAfter(Var, Var),
     Bound(Var),
@@ -211,6 +216,10 @@ pub(super) enum Node {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FieldRef {
+    /// Its fact type.
+    pub(super) fact: &'static str,
+    /// Its number there.
+    pub(super) number: usize,
     pub(super) name: &'static str,
     pub(super) doc: &'static str,
 }
@@ -250,7 +259,9 @@ impl Node {
                 }
             }
             Self::Not(a) | Self::IsNull(a, _) | Self::Negate(a) | Self::Size(a) => a.walk(each),
-            Self::Map(_, a) | Self::Matches(a, _) | Self::Capture(a, _) => a.walk(each),
+            Self::Map(_, a) | Self::Matches(a, _) | Self::Capture(a, _) | Self::LookUp(_, a, _) => {
+                a.walk(each)
+            }
             Self::And(a, b) | Self::Or(a, b) | Self::In(a, b) => {
                 a.walk(each);
                 b.walk(each);

@@ -107,6 +107,26 @@ fn faults_have_their_place_and_a_hint() {
             "9:36: nothing named `E` is bound before this",
         ),
         (
+            "K.full",
+            "lookup('xdi', 79, 'name') != ''",
+            "9:43: there is no table `xdi` | did you mean `xid`?",
+        ),
+        (
+            "K.full",
+            "lookup('xid', 79, 'nme') != ''",
+            "9:54: the table `xid` has no column `nme` | did you mean `name`?",
+        ),
+        (
+            "K.full",
+            "lookup('xid', K.pattern, 'name') != ''",
+            "9:50: the table `xid` is by a whole number, this is a text",
+        ),
+        (
+            "K.full",
+            "lookup('xid', 79) != ''",
+            "9:36: `lookup` wants 3 things, not 2 | write `lookup('table', key, 'column')`",
+        ),
+        (
             "E.code == 255",
             "E.code == '255'",
             "14:16: a whole number cannot be compared with a text",

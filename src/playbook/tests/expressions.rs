@@ -117,6 +117,18 @@ fn values_of_every_kind() {
         ("lower('ABC')", "abc"),
         ("basename('/a/b.log')", "b.log"),
         ("dirname('/a/b.log')", "/a"),
+        ("lookup('signals', 11, 'name')", "SIGSEGV"),
+        ("lookup('xid', int('79'), 'class')", "hardware"),
+        (
+            "lookup('kubelet-reasons', 'oomkilled', 'look')",
+            "resources.limits.memory against what it needs",
+        ),
+        ("lookup('signals', 99, 'name')", "?"),
+        ("lookup('signals', 2, 'look')", "?"),
+        (
+            "first(lookup('signals', it.signal, 'name'), 'none')",
+            "none",
+        ),
         ("int('12') + 1", "13"),
         ("int('x')", "?"),
         ("double('1.5')", "1.5"),
