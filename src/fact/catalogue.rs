@@ -58,6 +58,24 @@ macro_rules! facts {
             }
         }
 
+        impl Fact {
+            /// The value of the type's field of that number (its place in [`FactType::fields`]), borrowed: what
+            /// asks often asks so, and looks for no name.
+            pub fn peek_at(&self, number: usize) -> Option<Peek<'_>> {
+                match self {
+                    $( Self::$name(fact) => {
+                        const READ: &[for<'a> fn(&'a $name) -> Peek<'a>] = &[ $( {
+                            fn read(fact: &$name) -> Peek<'_> {
+                                fact.$field.peek()
+                            }
+                            read
+                        }, )* ];
+                        READ.get(number).map(|read| read(fact))
+                    }, )*
+                }
+            }
+        }
+
         /// Every fact type, in the order of the manual.
         pub const CATALOGUE: &[FactType] = &[ $( FactType {
             name: $text,

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::expr::{Comparison, Expr, Node, Pseudo, Sum, TextMap, TextTest, Var};
+use super::expr::{Comparison, Expr, FieldRef, Node, Pseudo, Sum, TextMap, TextTest, Var};
 use crate::fact::Fact;
 use crate::fact::cover::same_path;
 use crate::fact::value::Peek;
@@ -151,7 +151,7 @@ fn eval<'a>(node: &'a Node, env: Env<'a>) -> Val<'a> {
         Node::Text(value) => Val::Text(Cow::Borrowed(value)),
         Node::List(items) => Val::List(items.iter().map(|item| eval(item, env)).collect()),
         Node::Field(var, field) => entry_of(var, env)
-            .and_then(|(_, entry)| entry.fact.peek(field.name))
+            .and_then(|(_, entry)| read(&entry.fact, *field))
             .filter(|value| !(env.strict && matches!(value, Peek::Text("unknown"))))
             .map_or(Val::Unknown, Val::from),
         Node::Pseudo(var, pseudo) => {
@@ -203,6 +203,14 @@ fn eval<'a>(node: &'a Node, env: Env<'a>) -> Val<'a> {
             .map(|item| eval(item, env))
             .find(|value| *value != Val::Unknown)
             .unwrap_or(Val::Unknown),
+        Node::LookUp(table, key, column) => {
+            let key = eval(key, env);
+            if key == Val::Unknown {
+                return Val::Unknown;
+            }
+            let found = table.look_up(&show(&key), *column);
+            found.map_or(Val::Unknown, |text| Val::Text(Cow::Borrowed(text)))
+        }
         Node::SecondsBetween(a, b) => match (entry_of(a, env), entry_of(b, env)) {
             (Some((_, a)), Some((_, b))) => Val::Float(instant(b).seconds_since(instant(a))),
             _ => Val::Unknown,
@@ -227,6 +235,15 @@ fn pseudo_field<'a>(pseudo: Pseudo, entry: &'a Entry, env: Env<'a>) -> Val<'a> {
             .stream
             .map_or(Val::Unknown, |stream| text(stream.name())),
         Pseudo::HasLaunch => Val::Bool(entry.launch.is_some()),
+    }
+}
+
+/// A field of a fact; of one of another type than the field is of, the field of that name.
+fn read(fact: &Fact, field: FieldRef) -> Option<Peek<'_>> {
+    if std::ptr::eq(fact.name(), field.fact) {
+        fact.peek_at(field.number)
+    } else {
+        fact.peek(field.name)
     }
 }
 

@@ -5,6 +5,7 @@
 //! and is noted: that is how looks are proposed. What is done with a complete binding (scope,
 //! `unless`, `until`, observations) is `findings.rs`'s.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -182,18 +183,20 @@ impl<'a> Search<'a> {
         let mut kinds = bind.on.iter().map(|join| join.kind).chain(default);
         let narrow = kinds.any(|kind| !place(kind));
         let bounds = (self.window.from, self.window.to);
-        let alike: Option<HashSet<usize>> = (!narrow).then(|| {
-            let mut walk = self.walk(bind, list, Of::True, bounds);
-            std::iter::from_fn(|| walk.forward())
-                .filter(|at| {
-                    self.joins(&bind.on, *at, state) && self.filter(bind, *at, state) == Tri::Yes
-                })
-                .map(|at| self.index.identity(at))
-                .collect()
+        let mut so = self.walk(bind, list, Of::True, bounds);
+        let mut so = std::iter::from_fn(|| so.forward()).filter(|at| {
+            self.joins(&bind.on, *at, state) && self.filter(bind, *at, state) == Tri::Yes
         });
-        if alike.as_ref().is_some_and(HashSet::is_empty) {
-            return None;
+        // Of what the looks are for which it was so; found out when one denies it.
+        let mut first = None;
+        if !narrow {
+            first = Some(so.next()?);
         }
+        let alike = LazyCell::new(|| {
+            let all = first.into_iter().chain(so);
+            all.map(|at| self.index.identity(at))
+                .collect::<HashSet<_>>()
+        });
         let mut walk = self.walk(bind, list, Of::Denied, bounds);
         std::iter::from_fn(|| walk.backward()).find(|at| {
             let previous = state.previous;
@@ -204,9 +207,7 @@ impl<'a> Search<'a> {
             previous.is_none_or(|previous| follows(self.timeline, previous, *at))
                 && self.joins(&bind.on, *at, state)
                 && (self.is_alone(bind) || filter.truth(env) == Tri::No)
-                && alike
-                    .as_ref()
-                    .is_none_or(|alike| alike.contains(&self.index.identity(*at)))
+                && (narrow || alike.contains(&self.index.identity(*at)))
         })
     }
 

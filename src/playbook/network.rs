@@ -9,7 +9,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -105,7 +105,7 @@ impl<'p> Network<'p> {
             hays: HashMap::new(),
             of_type: HashMap::new(),
         };
-        let mut known: HashMap<(&'static str, String), usize> = HashMap::new();
+        let mut known: HashMap<(&'static str, Arc<str>), usize> = HashMap::new();
         for playbook in playbooks {
             let mut slots = Vec::new();
             playbook.each_bind(&mut |bind| {
@@ -116,7 +116,11 @@ impl<'p> Network<'p> {
                 let all = parts.len();
                 parts.retain(|part| part.is_alone());
                 let whole = parts.len() == all;
-                let key = (bind.fact.name, format!("{whole}{parts:?}"));
+                let key = bind.filter.as_ref().map_or_else(Arc::default, |filter| {
+                    let text = || Arc::from(format!("{whole}{parts:?}"));
+                    Arc::clone(filter.alone.get_or_init(text))
+                });
+                let key = (bind.fact.name, key);
                 let next = network.conditions.len();
                 let number = *known.entry(key).or_insert(next);
                 if number == next {

@@ -12,7 +12,7 @@ use casebook::event::{Exit, Stream};
 use serde_json::Value;
 
 /// Nothing here takes this long unless it hangs.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The program under test.
 pub(crate) const REC: &str = env!("CARGO_BIN_EXE_rec");
