@@ -260,7 +260,7 @@ impl Node {
             }
             Self::Not(a) | Self::IsNull(a, _) | Self::Negate(a) | Self::Size(a) => a.walk(each),
             Self::Map(_, a) | Self::Matches(a, _) | Self::Capture(a, _) | Self::LookUp(_, a, _) => {
-                a.walk(each)
+                a.walk(each);
             }
             Self::And(a, b) | Self::Or(a, b) | Self::In(a, b) => {
                 a.walk(each);
