@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cmd::desk::Desk;
-use crate::cmd::verbs::{say, say_json};
+use crate::cmd::verbs::{complain, say, say_json};
 use crate::diagnosis::words::size;
 use crate::index::{self, Index};
 use crate::projection;
+use crate::projection::mend::{self, What};
 use crate::report::CommandError;
 use crate::store::{Problem, StoreError, Verified};
 use crate::time::{Micros, counted};
@@ -108,5 +109,13 @@ pub async fn forget(
         size(erased.bytes),
         erased.contents
     ));
+    for mishap in mend::mishaps(&desk.home) {
+        if let (true, What::Damaged { aside, .. }) = (mishap.is_open(), &mishap.what) {
+            complain(&format!(
+                "rec: {}, a damaged database kept from before, may still hold it: remove it",
+                aside.display()
+            ));
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

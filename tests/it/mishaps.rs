@@ -188,6 +188,8 @@ fn damage_to_what_is_derived_costs_nothing() {
     assert!(said.contains("nothing of it is missing"), "{said}");
     let after = bench.say(&["export", "last", "--as", "jsonl"]);
     assert!(after.starts_with(&before), "{after}");
+    let forgotten = told(&bench, &["forget", "2"]);
+    assert!(forgotten.contains("may still hold it"), "{forgotten}");
     assert_eq!(
         bench.json(&["show", "3", "--json"])["line"],
         "sh -c 'echo three'"
