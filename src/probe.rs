@@ -62,6 +62,7 @@ mod ps;
 mod reach;
 mod repository;
 mod resolver;
+mod script;
 pub mod shellmsg;
 mod slurm;
 mod sockets;

@@ -549,6 +549,24 @@ facts! {
         crlf: bool,
     }
 
+    /// What a shell script does that was shown: one of its simple commands.
+    ScriptStep, "script_step", from "a shell script shown by cat, head, sed" {
+        /// The script.
+        path: String,
+        /// The program, without its folder.
+        program: String,
+        /// Program and arguments, joined by spaces.
+        line: String,
+        /// The pipeline it stands in, its stages joined by ` | `; the command alone when it is in none.
+        pipeline: String,
+        /// In the background.
+        background: bool,
+        /// Its output, or its errors, go where those of the script go.
+        inherits: bool,
+        /// It stands in a loop.
+        looped: bool,
+    }
+
     /// A count of lines, words, bytes or matches.
     Count, "count", from "wc, grep -c, ls | wc -l" {
         /// The tool (`wc -l`, `grep -c`).

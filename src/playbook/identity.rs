@@ -12,6 +12,7 @@ pub(super) fn identity_fields(fact: &str) -> &'static [&'static str] {
     match fact {
         "process" => &["pid"],
         "gpu" => &["index", "uuid"],
+        "script_step" => &["path", "line"],
         "log_look" | "file" | "dir_look" | "tree_size" => &["path"],
         "count" => &["tool", "of", "pattern"],
         "search" => &["of", "pattern"],

@@ -605,7 +605,8 @@ fn vocabulary(doc: &str) -> Option<BTreeSet<&str>> {
         .trim()
         .trim_end_matches('.');
     let mut words = BTreeSet::new();
-    for part in list.split(',') {
+    let parts = list.split(',').flat_map(|part| part.split(" or "));
+    for part in parts.filter(|part| !part.trim().is_empty()) {
         let word = part.trim().trim_start_matches("or ");
         let word = word.strip_prefix('`')?.strip_suffix('`')?;
         words.insert(word);

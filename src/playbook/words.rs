@@ -66,6 +66,7 @@ pub(super) fn words(entry: &Entry) -> String {
             None => format!("{} shows nothing", look.path),
         },
         Fact::Line(line) => line.text.clone(),
+        Fact::ScriptStep(step) => format!("{} runs {}", step.path, step.line),
         Fact::Stage(stage) => stage.text.clone(),
         Fact::NotRun(not_run) => not_run.text.clone(),
         Fact::Traceback(trace) => format!("{}: {}", trace.exception, trace.message),

@@ -14,7 +14,7 @@ mod search;
 pub use search::Search;
 
 use super::line::{Context, Seen};
-use super::{kernel, line, notrun, progress, resolver, stage, traceback};
+use super::{kernel, line, notrun, progress, resolver, script, stage, traceback};
 use crate::fact::{self, Count, Fact, LogLook};
 use crate::shell::{Invocation, Tri};
 use crate::text::{self, TextLine};
@@ -384,6 +384,9 @@ fn looked(probe: &LogProbe, path: &str, lines: &[&TextLine], output: &Output<'_>
             from,
             to,
         });
+    }
+    if keeps && content.script {
+        seen.extend(script::read(path, lines));
     }
     if content.is_log {
         let context = Context {

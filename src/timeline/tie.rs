@@ -220,6 +220,7 @@ pub(super) fn path_of(fact: &Fact) -> Option<&str> {
     match fact {
         Fact::File(fact::File { path, .. })
         | Fact::LogLook(fact::LogLook { path, .. })
+        | Fact::ScriptStep(fact::ScriptStep { path, .. })
         | Fact::Line(fact::Line { path, .. })
         | Fact::Traceback(fact::Traceback { path, .. })
         | Fact::Progress(fact::Progress { path, .. })
