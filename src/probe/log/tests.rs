@@ -204,7 +204,7 @@ fn trouble_is_read_out_of_logs_and_not_out_of_scripts() {
     assert!(names("tail -5 x.log", trouble).contains(&"traceback"));
     assert_eq!(
         names("cat x.sh", "#!/bin/bash\necho error: failed\nexit 1\n"),
-        ["log_look"]
+        ["log_look", "script_step", "script_step"]
     );
     assert_eq!(
         names(
