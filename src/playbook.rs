@@ -586,6 +586,11 @@ impl<'p> Engine<'p> {
         Self(network::Network::new(playbooks))
     }
 
+    /// The playbooks.
+    pub fn playbooks(&self) -> &'p [Playbook] {
+        self.0.playbooks
+    }
+
     /// Matches them against a timeline.
     pub fn run(&self, timeline: &Timeline) -> Matches {
         findings::run(&self.0, timeline)

@@ -234,6 +234,7 @@ pub fn test(paths: &[PathBuf], paint: Paint) -> Result<Answer, CommandError> {
     let mut rows = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     let all = playbooks();
+    let all = playbook::Engine::new(&all);
     for source in &sources {
         let name = &source.name;
         let one = match &source.read {

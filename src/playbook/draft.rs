@@ -3,7 +3,7 @@
 
 use super::quoted::scalar;
 use super::steps::{CaseExit, CaseStep, commands, end};
-use super::{load, testing};
+use super::{Engine, load, testing};
 use crate::event::{Exit, Stream};
 use crate::fact::Fact;
 use crate::shell::Tri;
@@ -75,7 +75,7 @@ pub fn draft(draft: &Draft) -> Drafted {
         let Ok(playbook) = load("draft", &text) else {
             continue;
         };
-        let tests = testing::run_tests(&playbook, &[]);
+        let tests = testing::run_tests(&playbook, &Engine::new(&[]));
         if tests.first().is_some_and(|test| test.passed) {
             return Drafted { text, fires: true };
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::steps::{commands, end};
-use super::{Expect, Firing, Playbook, TestCase, run};
+use super::{Engine, Expect, Firing, Playbook, TestCase, run};
 use crate::time::Micros;
 use crate::timeline::{Timeline, build};
 
@@ -26,12 +26,12 @@ pub struct TestResult {
 ///
 /// `all` are the playbooks that run beside it; what they find does not count, but a test that
 /// should be healthy must be so for each of them that claims more than a nuisance.
-pub fn run_tests(playbook: &Playbook, all: &[Playbook]) -> Vec<TestResult> {
+pub fn run_tests(playbook: &Playbook, all: &Engine<'_>) -> Vec<TestResult> {
     let tests = playbook.tests.iter();
     tests.map(|test| run_test(playbook, test, all)).collect()
 }
 
-fn run_test(playbook: &Playbook, test: &TestCase, all: &[Playbook]) -> TestResult {
+fn run_test(playbook: &Playbook, test: &TestCase, all: &Engine<'_>) -> TestResult {
     let timeline = timeline_of(test);
     let firings = run(std::slice::from_ref(playbook), &timeline).firings;
     let open = firings.iter().any(|firing| firing.resolved.is_none());
@@ -88,13 +88,13 @@ fn came_of(firings: &[Firing], timeline: &Timeline) -> String {
 }
 
 /// Playbooks that hold something to be wrong in a healthy session.
-fn accusers(all: &[Playbook], timeline: &Timeline) -> Vec<String> {
-    let matches = run(all, timeline);
+fn accusers(all: &Engine<'_>, timeline: &Timeline) -> Vec<String> {
+    let matches = all.run(timeline);
     let mut accusers: Vec<String> = matches
         .firings
         .iter()
         .filter(|firing| firing.resolved.is_none())
-        .filter_map(|firing| all.get(firing.playbook))
+        .filter_map(|firing| all.playbooks().get(firing.playbook))
         .filter(|playbook| {
             let fine = playbook.kind.ends_with(".healthy") || playbook.kind.contains(".benign");
             playbook.severity >= super::Severity::Medium && !fine

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::id::{CommandId, SessionId};
-use crate::playbook::{self, Playbook};
+use crate::playbook::{Engine, Playbook};
 use crate::projection::{self, judge};
 use crate::store::{Page, Store, StoreError};
 use crate::time::Micros;
@@ -115,6 +115,7 @@ pub async fn backtest(
             whose.push((index, false));
         }
     }
+    let engine = Engine::new(&playbooks);
     let rows = store.sessions(Page::ALL).await?;
     for row in rows {
         let Ok(view) = projection::session(store, row.id).await else {
@@ -124,7 +125,7 @@ pub async fn backtest(
         out.sessions += 1;
         out.commands += view.commands.len();
         let timeline = judge::timeline(&view, now);
-        let matches = playbook::run(&playbooks, &timeline);
+        let matches = engine.run(&timeline);
         // By candidate and identity: fired by the new one, by the old one, and whether it is over.
         let mut seen: BTreeMap<(usize, usize, String), (bool, bool, bool)> = BTreeMap::new();
         for firing in &matches.firings {

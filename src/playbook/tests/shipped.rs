@@ -1,6 +1,6 @@
 use super::super::lint::lint_all;
 use super::super::testing::run_tests;
-use super::super::{Playbook, load, shipped_texts};
+use super::super::{Engine, Playbook, load, shipped_texts};
 
 /// A playbook that uses most of the language, and its own tests.
 const FIXTURE: &str = include_str!("../../../tests/fixtures/playbooks/killed-its-own-shell.yaml");
@@ -10,7 +10,7 @@ fn a_playbook_is_loaded_linted_and_tested_the_whole_way() {
     let playbook = load("fixture", FIXTURE).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let all = [playbook];
     assert_eq!(lint_all(&all), []);
-    for result in run_tests(&all[0], &all) {
+    for result in run_tests(&all[0], &Engine::new(&all)) {
         assert!(result.passed, "{result:?}");
     }
 }
@@ -24,7 +24,7 @@ fn the_manual_is_true() {
     let playbook = load("manual", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let all = [playbook];
     assert_eq!(lint_all(&all), []);
-    for result in run_tests(&all[0], &all) {
+    for result in run_tests(&all[0], &Engine::new(&all)) {
         assert!(result.passed, "{result:?}");
     }
 }
@@ -49,9 +49,10 @@ fn every_shipped_playbook_loads_and_is_clean() {
 #[test]
 fn every_shipped_playbook_passes_its_own_tests() {
     let all = all();
+    let engine = Engine::new(&all);
     let failed: Vec<String> = all
         .iter()
-        .flat_map(|playbook| run_tests(playbook, &all))
+        .flat_map(|playbook| run_tests(playbook, &engine))
         .filter(|result| !result.passed)
         .map(|result| format!("{} ({}): {}", result.playbook, result.name, result.message))
         .collect();

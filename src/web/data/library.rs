@@ -72,7 +72,8 @@ impl Data {
     }
 
     fn told(&self, playbook: &Playbook, card: PlaybookCard) -> PlaybookText {
-        let tests = testing::run_tests(playbook, &self.all_playbooks());
+        let all = self.all_playbooks();
+        let tests = testing::run_tests(playbook, &playbook::Engine::new(&all));
         PlaybookText {
             text: playbook.text.clone(),
             lint: lint::lint(playbook).iter().map(complaint).collect(),
