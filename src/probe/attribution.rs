@@ -70,7 +70,15 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
         }
     }
     for at in 0..parties.len() {
+        let first = reading.facts.len();
         read_party(look, &parties, at, &mut reading);
+        if some_may_be_its(&parties, at, &reading.unclaimed) {
+            let mut place = 0;
+            reading.facts.retain(|seen| {
+                place += 1;
+                place <= first || !matches!(&seen.fact, Fact::LogLook(log) if log.empty)
+            });
+        }
     }
     nobodys(look, &parties, &mut reading);
     reading
@@ -596,6 +604,29 @@ fn read_party(look: &Look<'_>, parties: &[Party<'_>], at: usize, reading: &mut R
     for block in lines.chunk_by(|one, next| one.stream == next.stream && one.to == next.from) {
         party.probe.read(block, &ctx, &mut sink);
     }
+}
+
+/// Whether one that was given no lines may have printed some of those that nobody claims: then it is
+/// not known that it showed nothing.
+fn some_may_be_its(parties: &[Party<'_>], at: usize, unclaimed: &[Span]) -> bool {
+    let printed = |party: &Party<'_>| {
+        let lines = party.lines.iter();
+        let mut lines = lines.filter(|line| line.stream != Stream::Stderr);
+        let first = lines.next()?;
+        Some((first.from, lines.last().unwrap_or(first).to))
+    };
+    if parties.get(at).and_then(printed).is_some() {
+        return false;
+    }
+    let before = parties.get(..at).unwrap_or_default().iter();
+    let after = parties.get(at + 1..).unwrap_or_default().iter();
+    let from = before.filter_map(printed).map(|(_, to)| to).max();
+    let to = after.filter_map(printed).map(|(from, _)| from).min();
+    unclaimed.iter().any(|span| {
+        span.stream != Stream::Stderr
+            && from.is_none_or(|from| span.from >= from)
+            && to.is_none_or(|to| span.to <= to)
+    })
 }
 
 /// Facts from what shells, wrappers and ssh say about commands they could not run.

@@ -241,6 +241,21 @@ fn what_could_be_anyones_is_nobodys() {
 }
 
 #[test]
+fn what_may_have_been_shown_is_not_said_to_be_empty() {
+    let empty = |command: &str, stdout: &str| {
+        let reading = reading(command, 0, stdout);
+        reading
+            .facts
+            .iter()
+            .any(|seen| matches!(&seen.fact, crate::fact::Fact::LogLook(look) if look.empty))
+    };
+    let two = "cat /etc/agent/agent.conf; agentctl check";
+    assert!(!empty(two, "workers = 4\nqueue = main\n"));
+    assert!(empty("cat /etc/agent/agent.conf", ""));
+    assert!(empty("cat /etc/agent/agent.conf; date +%s", "1764500000\n"));
+}
+
+#[test]
 fn a_long_output_is_aligned_at_both_ends() {
     let mut text = String::from("Tue Apr 18 09:10:31 UTC 2023\n");
     for number in 0..20_000 {

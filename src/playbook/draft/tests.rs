@@ -88,7 +88,9 @@ fn every_shipped_firing_test_gives_one_that_loads() {
         let (drafted, new) = of("it", test.steps.clone());
         all += 1;
         fire += usize::from(drafted.fires);
-        let passed = testing::run_tests(&new, &Engine::new(&[])).iter().all(|test| test.passed);
+        let passed = testing::run_tests(&new, &Engine::new(&[]))
+            .iter()
+            .all(|test| test.passed);
         assert_eq!(passed, drafted.fires);
     }
     assert!(fire * 10 >= all * 8, "{fire} of {all} fire");
