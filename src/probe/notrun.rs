@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::line::{Context, Seen, read_head};
@@ -106,10 +107,9 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
 }
 
 /// The program that a line says could not be run, and why: `not_found`, `not_executable`,
-/// `bad_interpreter`, `no_such_file`, `format`.
-pub fn of_line(line: &str) -> Option<(String, &'static str)> {
-    let line = text::cut(line, super::line::MAX_TEXT);
-    let hints = [
+/// One of these is in every such message.
+static HINTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::new([
         "not found",
         "ermission denied",
         "o such file",
@@ -120,8 +120,14 @@ pub fn of_line(line: &str) -> Option<(String, &'static str)> {
         "find",
         "jarfile",
         "Is a directory",
-    ];
-    if !hints.iter().any(|hint| line.contains(hint)) {
+    ])
+    .unwrap_or_else(|error| panic!("hints: {error}"))
+});
+
+/// `bad_interpreter`, `no_such_file`, `format`.
+pub fn of_line(line: &str) -> Option<(String, &'static str)> {
+    let line = text::cut(line, super::line::MAX_TEXT);
+    if !HINTS.is_match(line) {
         return None;
     }
     let body = line.get(read_head(line).body..).unwrap_or(line);

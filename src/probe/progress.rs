@@ -160,10 +160,19 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
 /// A bar that is drawn.
 fn drawn(line: &str) -> Option<Bar> {
     let shapes = &*SHAPES;
-    if let Some(found) = shapes.tqdm.captures_iter(line).last() {
+    // What each asks for, before it is asked.
+    let bytes = line.as_bytes();
+    let has = |byte: u8| memchr::memchr(byte, bytes).is_some();
+    if has(b'|')
+        && has(b'<')
+        && let Some(found) = shapes.tqdm.captures_iter(line).last()
+    {
         return tqdm(line, &found);
     }
-    if let Some(found) = shapes.docker.captures(line) {
+    if has(b'/')
+        && line.contains("ing")
+        && let Some(found) = shapes.docker.captures(line)
+    {
         return of(&found, None);
     }
     if line.contains(['━', '╸', '╺'])
@@ -175,8 +184,17 @@ fn drawn(line: &str) -> Option<Bar> {
         bar.total = bar.total.map(|total| total * unit);
         return Some(bar);
     }
-    for shape in [&shapes.wget, &shapes.wget_dots, &shapes.curl, &shapes.rsync] {
-        if let Some(found) = shape.captures(line) {
+    let figures = line
+        .trim_start_matches(' ')
+        .starts_with(|c: char| c.is_numeric() || matches!(c, ',' | '.'));
+    let begun = [
+        (&shapes.wget, line.contains("%[")),
+        (&shapes.wget_dots, figures && has(b'%')),
+        (&shapes.curl, figures && has(b' ')),
+        (&shapes.rsync, figures && has(b'%')),
+    ];
+    for (shape, may) in begun {
+        if may && let Some(found) = shape.captures(line) {
             return of(&found, Some("transfer"));
         }
     }
@@ -240,7 +258,9 @@ fn of(found: &Captures<'_>, fallback: Option<&str>) -> Option<Bar> {
 /// `step 120/1000`, `warming segment 1 of 7`, `Loading model 45%`.
 fn in_words(line: &str) -> Option<Bar> {
     let shapes = &*SHAPES;
-    if let Some(found) = shapes.words.captures(line) {
+    if counts(line.as_bytes())
+        && let Some(found) = shapes.words.captures(line)
+    {
         let mut bar = of(&found, Some("step"))?;
         if bar.total.is_none_or(|total| total < 2.0) || bar.done > bar.total {
             return None;
@@ -329,6 +349,20 @@ fn counted(line: &str, lower: &str) -> Option<Bar> {
         total: Some(total),
         ..Bar::default()
     })
+}
+
+/// Whether a line may hold a count in words: `3/10`, `3 of 10`, `3 out of 10`.
+fn counts(line: &[u8]) -> bool {
+    let parts = |at: usize| {
+        let before = line.get(..at).unwrap_or(&[]).trim_ascii_end();
+        let after = line.get(at + 1..).unwrap_or(&[]).trim_ascii_start();
+        // Digits of other scripts count as well.
+        let digit =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_digit() || *byte >= 0x80);
+        digit(before.last()) && digit(after.first())
+    };
+    memchr::memchr_iter(b'/', line).any(parts)
+        || line.windows(2).any(|pair| pair.eq_ignore_ascii_case(b"of"))
 }
 
 /// The words before a bar, without the line's prefix and what changes from state to state.

@@ -8,7 +8,11 @@ mod frames;
 mod python;
 mod single;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::fingerprint::fingerprint;
 use super::line::{Context, Head, Seen, read_head};
@@ -21,15 +25,56 @@ const MAX_MESSAGE: usize = 1000;
 /// Of different tracebacks as many are kept from the start of an output, and from its end.
 const KEPT: usize = 50;
 
-/// A line with its prefix read.
+/// A line; its prefix is read when something asks for it.
 struct Row<'a> {
-    /// The line without its prefix; its own indentation is kept.
-    body: &'a str,
-    head: Head,
+    text: &'a str,
+    head: OnceCell<Head>,
+    /// It can begin a trace, or be one: it holds a word that some pattern asks for.
+    may: bool,
     ordinal: usize,
     from: u64,
     to: u64,
 }
+
+impl<'a> Row<'a> {
+    fn head(&self) -> &Head {
+        self.head.get_or_init(|| read_head(self.text))
+    }
+
+    /// The line without its prefix; its own indentation is kept.
+    fn body(&self) -> &'a str {
+        self.text.get(self.head().body..).unwrap_or(self.text)
+    }
+}
+
+/// One of these is in every line that begins a trace or is one by itself.
+static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::new([
+        "Traceback (most recent call last):",
+        "File \"",
+        "Fatal Python error: ",
+        "Error",
+        "Exception",
+        "Interrupt",
+        "Timeout",
+        "Expired",
+        "Failure",
+        "SystemExit",
+        "StopIteration",
+        "gaierror",
+        "at ",
+        "panic: ",
+        "fatal error",
+        "thread '",
+        "terminate called ",
+        "Assertion ",
+        "FATAL ERROR: ",
+        ".rb:",
+        "Fatal error: ",
+        "insufficient memory for the Java",
+    ])
+    .unwrap_or_else(|error| panic!("marks of traces: {error}"))
+});
 
 /// A trace that was read to its end.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -64,11 +109,10 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
         .enumerate()
         .map(|(ordinal, line)| {
             let (text, from, to) = line.last_written();
-            let head = read_head(text);
-            let body = text.get(head.body..).unwrap_or(text);
             Row {
-                body,
-                head,
+                text,
+                head: OnceCell::new(),
+                may: MARKS.is_match(text),
                 ordinal,
                 from,
                 to,

@@ -35,7 +35,8 @@ pub(super) fn read(rows: &[Row<'_>]) -> Vec<Trace> {
     // Lines before this belong to a trace already read.
     let mut taken = 0;
     while let Some(row) = rows.get(at) {
-        let Some(found) = shapes.at.captures(row.body) else {
+        let may = row.may && row.body().trim_start().starts_with("at ");
+        let Some(found) = may.then(|| shapes.at.captures(row.body())).flatten() else {
             at += 1;
             continue;
         };
@@ -51,17 +52,17 @@ pub(super) fn read(rows: &[Row<'_>]) -> Vec<Trace> {
         let mut rooted = true;
         let mut end = at;
         while let Some(row) = rows.get(end) {
-            if let Some(found) = shapes.at.captures(row.body) {
+            if let Some(found) = shapes.at.captures(row.body()) {
                 if !rooted {
                     trace.frame = found.name("frame").map(|frame| frame.as_str().to_owned());
                     rooted = true;
                 }
-            } else if let Some(found) = shapes.caused.captures(row.body) {
+            } else if let Some(found) = shapes.caused.captures(row.body()) {
                 trace.cause = found
                     .name("text")
                     .map(|text| text.as_str().trim_end().to_owned());
                 rooted = false;
-            } else if !shapes.more.is_match(row.body) {
+            } else if !shapes.more.is_match(row.body()) {
                 break;
             }
             trace.to = row.to;
@@ -71,7 +72,7 @@ pub(super) fn read(rows: &[Row<'_>]) -> Vec<Trace> {
         // something else (a dump of threads).
         if !beheaded || at == 0 {
             if beheaded {
-                trace.last_line = row.body.trim().to_owned();
+                trace.last_line = row.body().trim().to_owned();
             }
             traces.push(trace);
         }
@@ -86,7 +87,7 @@ fn head_of(rows: &[Row<'_>], taken: usize, at: usize) -> Option<Trace> {
     let floor = taken.max(at.saturating_sub(HEAD_WITHIN));
     for index in (floor..at).rev() {
         let row = rows.get(index)?;
-        let body = row.body.trim_end();
+        let body = row.body().trim_end();
         if body.starts_with([' ', '\t']) && !body.trim_start().starts_with("Exception in") {
             continue;
         }

@@ -75,6 +75,15 @@ impl Open {
     }
 }
 
+/// A last line that needs no traceback before it: the name of an exception, alone or before a colon.
+fn bare(trimmed: &str) -> Option<regex::Captures<'_>> {
+    let named =
+        trimmed.split(':').next().unwrap_or("").bytes().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || byte >= 0x80
+        });
+    named.then(|| SHAPES.bare.captures(trimmed)).flatten()
+}
+
 /// The tracebacks of the rows, those of each worker by themselves.
 pub(super) fn read(rows: &[Row<'_>]) -> Vec<Trace> {
     let mut reader = Reader::default();
@@ -99,13 +108,22 @@ struct Reader {
 
 impl Reader {
     fn row(&mut self, row: &Row<'_>) {
-        let body = row.body.trim_end();
+        if !row.may && self.open.is_empty() {
+            return;
+        }
+        let body = row.body().trim_end();
         let trimmed = body.trim_start();
+        let begins = trimmed.starts_with("Fatal Python error: ")
+            || trimmed.ends_with(HEADER)
+            || body.contains("File \"");
+        if !begins && self.open.is_empty() {
+            return self.bare(trimmed, body.starts_with([' ', '\t']), row);
+        }
         let worker = self.worker(row);
         if trimmed.ends_with(HEADER) && !trimmed.ends_with(&format!("\"{HEADER}")) {
             return self.header(&worker, row);
         }
-        if let Some(found) = SHAPES.fatal.captures(trimmed) {
+        if begins && let Some(found) = SHAPES.fatal.captures(trimmed) {
             self.close(&worker);
             let mut open = Open::at(row);
             open.fatal = true;
@@ -115,7 +133,7 @@ impl Reader {
             self.open.insert(worker, open);
             return;
         }
-        if let Some(found) = SHAPES.frame.captures(body) {
+        if begins && let Some(found) = SHAPES.frame.captures(body) {
             return self.frame(&worker, row, &found);
         }
         let indented = body.starts_with([' ', '\t']);
@@ -148,7 +166,7 @@ impl Reader {
             return;
         }
         let last = SHAPES.last.captures(trimmed).filter(|_| open.frames > 0);
-        let last = last.or_else(|| SHAPES.bare.captures(trimmed));
+        let last = last.or_else(|| bare(trimmed));
         if let Some(found) = last {
             let group = |name: &str| found.name(name).map_or("", |group| group.as_str());
             open.take(row);
@@ -166,8 +184,8 @@ impl Reader {
 
     /// Whose line it is.
     fn worker(&self, row: &Row<'_>) -> String {
-        let named = row.head.worker.clone().unwrap_or_default();
-        if !named.is_empty() || row.head.body > 0 || self.open.contains_key("") {
+        let named = row.head().worker.clone().unwrap_or_default();
+        if !named.is_empty() || row.head().body > 0 || self.open.contains_key("") {
             return named;
         }
         if self.open.contains_key(&self.recent) {
@@ -242,7 +260,7 @@ impl Reader {
         let waits = open.trace.message.ends_with(':')
             || trimmed.starts_with("nccl")
             || trimmed.starts_with("Last error:");
-        if waits && !row.head.is_timed() && !indented && open.trace.message.len() < 800 {
+        if waits && !row.head().is_timed() && !indented && open.trace.message.len() < 800 {
             open.trace.message.push('\n');
             open.trace.message.push_str(trimmed);
             open.trace.to = row.to;
@@ -257,14 +275,14 @@ impl Reader {
         if indented {
             return;
         }
-        if let Some(found) = SHAPES.bare.captures(trimmed) {
+        if let Some(found) = bare(trimmed) {
             let group = |name: &str| found.name(name).map_or("", |group| group.as_str());
             let mut open = Open::at(row);
             open.ended = true;
             group("type").clone_into(&mut open.trace.exception);
             group("message").clone_into(&mut open.trace.message);
             trimmed.clone_into(&mut open.trace.last_line);
-            let worker = row.head.worker.clone().unwrap_or_default();
+            let worker = row.head().worker.clone().unwrap_or_default();
             worker.clone_into(&mut self.recent);
             self.open.insert(worker, open);
         }

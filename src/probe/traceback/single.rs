@@ -60,9 +60,26 @@ pub(super) fn read(rows: &[Row<'_>]) -> Vec<Trace> {
 }
 
 fn at_row(rows: &[Row<'_>], at: usize, row: &Row<'_>) -> Option<Trace> {
-    let body = row.body.trim_end();
+    if !row.may {
+        return None;
+    }
+    let body = row.body().trim_end();
     let first = body.as_bytes().first()?;
     if first.is_ascii_whitespace() {
+        return None;
+    }
+    // What its patterns ask for, each at its cheapest: of a long log few lines come further.
+    let words = ["Assertion ", "FATAL ERROR: ", ".rb:", "Fatal error: "];
+    let begins = [
+        "panic: ",
+        "fatal error: ",
+        "thread '",
+        "terminate called ",
+        "# ",
+    ];
+    if !begins.iter().any(|start| body.starts_with(start))
+        && !words.iter().any(|word| body.contains(word))
+    {
         return None;
     }
     let shapes = &*SHAPES;
@@ -92,7 +109,7 @@ fn at_row(rows: &[Row<'_>], at: usize, row: &Row<'_>) -> Option<Trace> {
         let exception = found.name("type").map_or("terminate", |name| name.as_str());
         let mut trace = with(exception, &found);
         if let Some(next) = rows.get(at + 1)
-            && let Some(what) = next.body.trim_start().strip_prefix("what():")
+            && let Some(what) = next.body().trim_start().strip_prefix("what():")
         {
             what.trim().clone_into(&mut trace.message);
             trace.last_line = format!("{body} {}", what.trim());
@@ -126,9 +143,9 @@ fn at_row(rows: &[Row<'_>], at: usize, row: &Row<'_>) -> Option<Trace> {
             ..base.clone()
         };
         for row in near {
-            if let Some(found) = shapes.jvm_signal.captures(row.body.trim_end()) {
+            if let Some(found) = shapes.jvm_signal.captures(row.body().trim_end()) {
                 found["message"].clone_into(&mut trace.message);
-                row.body.trim().clone_into(&mut trace.last_line);
+                row.body().trim().clone_into(&mut trace.last_line);
                 trace.to = row.to;
                 trace.ordinal = row.ordinal;
                 break;
@@ -143,14 +160,14 @@ fn at_row(rows: &[Row<'_>], at: usize, row: &Row<'_>) -> Option<Trace> {
 fn go(rows: &[Row<'_>], at: usize, mut trace: Trace) -> Option<Trace> {
     let within = rows.iter().skip(at + 1).take(12);
     let offset = within
-        .take_while(|row| !SHAPES.go.is_match(row.body))
-        .position(|row| SHAPES.goroutine.is_match(row.body));
+        .take_while(|row| !SHAPES.go.is_match(row.body()))
+        .position(|row| SHAPES.goroutine.is_match(row.body()));
     let begin = at + 1 + offset?;
     for row in rows.iter().skip(begin) {
-        if row.body.trim().is_empty() {
+        if row.body().trim().is_empty() {
             break;
         }
-        if let Some(found) = SHAPES.go_place.captures(row.body) {
+        if let Some(found) = SHAPES.go_place.captures(row.body()) {
             let place = &found["place"];
             let runtime = place.contains("/runtime/");
             if trace.frame.is_none() || (runtime_frame(&trace) && !runtime) {
@@ -176,8 +193,8 @@ fn rust(rows: &[Row<'_>], at: usize, mut trace: Trace, found: &regex::Captures<'
         return trace;
     }
     if let Some(next) = rows.get(at + 1) {
-        next.body.trim().clone_into(&mut trace.message);
-        next.body.trim().clone_into(&mut trace.last_line);
+        next.body().trim().clone_into(&mut trace.message);
+        next.body().trim().clone_into(&mut trace.last_line);
         trace.to = next.to;
         trace.ordinal = next.ordinal;
     }
