@@ -186,9 +186,9 @@ fn is_ifconfig(line: &str) -> Fit {
         "BROADCAST ",
         "Interrupt",
     ];
-    if line.contains(": flags=") || line.contains("Link encap:") {
-        Fit::Surely
-    } else if line.starts_with("    ") && under.iter().any(|start| text.starts_with(start)) {
+    let heads = line.contains(": flags=") || line.contains("Link encap:");
+    let below = line.starts_with("    ") && under.iter().any(|start| text.starts_with(start));
+    if heads || below {
         Fit::Surely
     } else if text.is_empty() {
         Fit::Perhaps

@@ -74,13 +74,12 @@ impl Probe for Mounts {
             "mount" => mounted(line).is_some().into(),
             _ => {
                 let head = line.contains("TARGET") || line.starts_with("NAME");
-                if head || program == "lsblk" && is_block(line) {
+                let tree = line.starts_with(['├', '└', '│', '`', '|']);
+                if head || program == "lsblk" && (tree || is_block(line)) {
                     Fit::Surely
-                } else if program == "lsblk" && line.starts_with(['├', '└', '│', '`', '|']) {
-                    Fit::Surely
-                } else if program == "findmnt" && is_target(line) {
-                    Fit::Likely
-                } else if custom && program == "lsblk" && is_device(line) {
+                } else if program == "findmnt" && is_target(line)
+                    || program == "lsblk" && custom && is_device(line)
+                {
                     Fit::Likely
                 } else if custom && line.split_whitespace().count() >= 2 {
                     Fit::Perhaps
