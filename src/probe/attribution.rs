@@ -613,7 +613,7 @@ fn some_may_be_its(parties: &[Party<'_>], at: usize, unclaimed: &[Span]) -> bool
         let lines = party.lines.iter();
         let mut lines = lines.filter(|line| line.stream != Stream::Stderr);
         let first = lines.next()?;
-        Some((first.from, lines.last().unwrap_or(first).to))
+        Some((first.from, lines.next_back().unwrap_or(first).to))
     };
     if parties.get(at).and_then(printed).is_some() {
         return false;
