@@ -105,17 +105,18 @@ const RULES: &[Rule] = &[
     },
     Rule {
         roots: &["process.crashed", "launch.never_started"],
-        effects: &[
-            "container.exited",
-            "k8s.crash_loop",
-            "systemd.failed",
-            "systemd.start_limit",
-        ],
+        effects: &["container.exited", "systemd.failed", "systemd.start_limit"],
+        reach: Host,
+    },
+    // What ends after each start did not crash once: the loop is the situation, the end its evidence.
+    Rule {
+        roots: &["supervisor.crash_loop", "k8s.crash_loop"],
+        effects: &["process.crashed", "container.exited"],
         reach: Host,
     },
     Rule {
-        roots: &["supervisor.crash_loop"],
-        effects: &["process.crashed"],
+        roots: &["launch.never_started"],
+        effects: &["k8s.crash_loop"],
         reach: Host,
     },
     // What kept a launch from happening.
