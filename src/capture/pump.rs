@@ -131,6 +131,8 @@ pub struct Pump {
     pub command: Command,
     /// Its output.
     pub sources: Vec<Source>,
+    /// A file that could not be written on, and why.
+    pub unwritten: Option<(Stream, Errno)>,
     /// The record.
     pub writer: Writer,
     /// Where signals are read from.
@@ -143,6 +145,8 @@ pub struct Pump {
 
 /// What is left when the pump is done.
 pub struct Done {
+    /// A file that could not be written on, and why.
+    pub unwritten: Option<(Stream, Errno)>,
     /// How the command ended; [`Exit::Running`] where it outlived the user's terminal.
     pub exit: Exit,
     /// How long it ran.
@@ -232,14 +236,17 @@ impl Pump {
         }
     }
 
-    fn done(self, exit: Exit, duration_us: i64) -> Done {
+    fn done(mut self, exit: Exit, duration_us: i64) -> Done {
+        self.note_unwritten();
         let Self {
             command,
             sources: left,
+            unwritten,
             writer,
             ..
         } = self;
         Done {
+            unwritten,
             exit,
             duration_us,
             left,
@@ -349,7 +356,23 @@ impl Pump {
         }
     }
 
+    /// Notes what could not be written for another reason than that nobody reads it any more: the
+    /// command wrote into our pipe and cannot know.
+    fn note_unwritten(&mut self) {
+        let failed =
+            self.sources
+                .iter()
+                .find_map(|source| match (source.kind, source.sink.health()) {
+                    (Kind::Pipe(_), Health::Broken(error)) if error != Errno::PIPE => {
+                        Some((source.stream, error))
+                    }
+                    _ => None,
+                });
+        self.unwritten = self.unwritten.or(failed);
+    }
+
     fn drop_done(&mut self, lingering: &mut Lingering) {
+        self.note_unwritten();
         self.sources.retain(|source| {
             let done = source.is_done();
             if let (true, Kind::Pipe(fds)) = (done, source.kind) {

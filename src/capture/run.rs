@@ -122,6 +122,7 @@ pub fn record(
 /// Ends the record, gives the terminal back, and leaves what stays behind to others.
 fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
     let Done {
+        unwritten,
         exit,
         duration_us,
         left,
@@ -150,10 +151,23 @@ fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
         Command::Beside(_) => left,
     };
     relay::leave_behind(left, outcome.spool, began);
-    if goes_on {
-        Exit::Signal(libc::SIGHUP)
-    } else {
-        exit
+    if let Some((stream, error)) = unwritten {
+        let reason = io::Error::from(error).to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        tell(&format!(
+            "standard {} could not be written ({reason}): what is missing there is on record",
+            if stream == Stream::Stderr {
+                "error"
+            } else {
+                "output"
+            },
+        ));
+    }
+    match exit {
+        _ if goes_on => Exit::Signal(libc::SIGHUP),
+        // It wrote into our pipe, and could not know; by itself it would have failed.
+        Exit::Code(0) | Exit::Signal(libc::SIGPIPE) if unwritten.is_some() => Exit::Code(1),
+        exit => exit,
     }
 }
 
@@ -390,6 +404,7 @@ fn start_beside(
         child,
         command: Command::Beside(terminal),
         sources,
+        unwritten: None,
         writer: writer(keeper),
         signals: signal_file,
         began,
@@ -480,6 +495,7 @@ fn start_within(
                 child,
                 command: Command::Within(Box::new(terminal)),
                 sources,
+                unwritten: None,
                 writer: writer(keeper),
                 signals: signal_file,
                 began,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             }
             Err((text, false)) => {
                 say(&text);
-                return ExitCode::SUCCESS;
+                return written(ExitCode::SUCCESS);
             }
         };
         let outcome = match store::block_on(dispatch(verb)) {
@@ -54,7 +55,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             Err(error) => Err(error.into()),
         };
         match outcome {
-            Ok(code) => return code,
+            Ok(code) => return written(code),
             // Damage in the middle of the file shows only when that part is read.
             Err(error) if !mended && mend_for(&error) => mended = true,
             Err(error) => {
@@ -101,9 +102,35 @@ fn plain_words(mut args: Vec<OsString>) -> Result<Vec<OsString>, CommandError> {
     Ok(args)
 }
 
-/// Writes to standard output; a reader that left is no failure.
+/// What kept standard output from being written.
+static UNWRITTEN: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Writes to standard output; a reader that left is no failure. Anything else is told, and makes the
+/// verb fail, when it is done.
 pub fn say(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say_bytes(text.as_bytes());
+}
+
+fn say_bytes(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush())
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        UNWRITTEN.set(error).ok();
+    }
+}
+
+/// The exit code, given that standard output was written or not.
+fn written(code: ExitCode) -> ExitCode {
+    let Some(error) = UNWRITTEN.get() else {
+        return code;
+    };
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    complain(&format!(
+        "rec: standard output could not be written ({reason}): what was said is not all there"
+    ));
+    ExitCode::FAILURE
 }
 
 /// Writes JSON to standard output.
@@ -259,7 +286,7 @@ fn to_file_or_stdout(path: Option<&std::path::Path>, bytes: &[u8]) -> Outcome {
             CommandError::from(error_at(path, &error)).hint("name another file with -o")
         })?,
         None => {
-            let _ = std::io::stdout().lock().write_all(bytes);
+            say_bytes(bytes);
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -90,8 +90,6 @@ const RULES: &[Rule] = &[
             "container.gpu_runtime",
             "container.gpu_lost",
             "session.killed",
-            "ssh.auth",
-            "ssh.transport",
             "env.*",
             "quoting.*",
             "clock.skew",
@@ -102,6 +100,12 @@ const RULES: &[Rule] = &[
         ],
         effects: ENDS,
         reach: Host,
+    },
+    // A host that was not reached explains the end of what needed it, not of what ran beside it.
+    Rule {
+        roots: &["ssh.auth", "ssh.transport"],
+        effects: ENDS,
+        reach: Launch,
     },
     Rule {
         roots: &["process.crashed", "launch.never_started"],

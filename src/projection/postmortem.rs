@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::diagnosis::words::{belief, one_line, shorten};
+use crate::diagnosis::words::{belief, one_line, shorten, steers};
 use crate::diagnosis::{Diagnosis, Evidence, Finding, Status, kinds};
 use crate::event::Exit;
 use crate::projection::SessionView;
@@ -326,7 +326,7 @@ fn escape(text: &str) -> String {
         ) {
             out.push('\\');
         }
-        out.push(if letter.is_control() { ' ' } else { letter });
+        out.push(if steers(letter) { ' ' } else { letter });
     }
     out
 }

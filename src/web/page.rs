@@ -4,6 +4,8 @@ use askama::Template;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::diagnosis::words::tame;
+
 /// The frame of a page.
 #[derive(Debug, Clone)]
 pub struct Frame {
@@ -21,7 +23,7 @@ impl Frame {
     /// A frame with that title.
     pub fn new(title: &str, here: &'static str) -> Self {
         Self {
-            title: title.to_owned(),
+            title: tame(title),
             here,
             query: String::new(),
             version: env!("CARGO_PKG_VERSION"),

@@ -62,6 +62,14 @@ impl Bench {
         command
     }
 
+    /// A line of a shell that runs the program under test as `"$0"`.
+    pub(crate) fn recorded_by(&self, line: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", line, REC]);
+        self.clear(&mut command);
+        command
+    }
+
     fn clear(&self, command: &mut Command) {
         command.env_clear();
         command.env(

@@ -54,6 +54,35 @@ fn a_death_by_signal_is_one() {
 }
 
 #[test]
+fn a_file_that_takes_no_more_is_said_and_is_a_failure() {
+    let bench = Bench::new();
+    for line in [
+        "exec \"$0\" echo lost > /dev/full",
+        "exec \"$0\" head -c 3000000 /dev/zero > /dev/full",
+    ] {
+        let output = finish(bench.recorded_by(line));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        assert!(
+            said.contains("standard output could not be written"),
+            "{said}"
+        );
+    }
+    // A reader that leaves is no failure of writing.
+    let output = finish(bench.recorded_by("\"$0\" seq 100000 | head -1"));
+    assert_eq!(output.stderr, b"");
+    for verb in ["timeline", "sessions --json", "--help"] {
+        let output = finish(bench.recorded_by(&format!("exec \"$0\" {verb} > /dev/full")));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!(
+            said.contains("standard output could not be written"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn every_byte_passes_and_is_kept_and_streams_stay_apart() {
     let bench = Bench::new();
     let bytes: Vec<u8> = (0..300_000_u32)
