@@ -41,7 +41,10 @@ impl CommandError {
     /// Adds what to do.
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
-        self.hints.push(text.into());
+        let text = text.into();
+        if !self.hints.contains(&text) {
+            self.hints.push(text);
+        }
         self
     }
 

@@ -1,6 +1,8 @@
 //! `rec import`: case files and exported sessions become sessions here.
 
 use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -60,7 +62,7 @@ pub async fn run(desk: &Desk, args: &Import) -> Result<ExitCode, CommandError> {
 /// Takes a file in; the sessions it held.
 async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandError> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let bytes = read(path)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CommandError::usage(format!("{shown} is not UTF-8: byte {at} is wrong"))
@@ -110,6 +112,33 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
     }
     desk.store.append(new.session, new.events, None).await?;
     Ok(vec![new.session])
+}
+
+/// The most that a case file or an export may hold, in bytes.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What a file holds; a device, which may have no end, and a file of more than [`MOST_BYTES`] are
+/// refused.
+fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let shown = path.display();
+    let mut file = std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+    let kind = file.metadata().map(|data| data.file_type());
+    if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device()) {
+        return Err(CommandError::usage(format!("{shown} is a device"))
+            .hint("name a case file, or an export of ours"));
+    }
+    let mut bytes = Vec::new();
+    let count = Read::by_ref(&mut file)
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(path, &error))?;
+    if u64::try_from(count).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(
+            CommandError::usage(format!("{shown} holds more than 1 GiB"))
+                .hint("split it: a session a file"),
+        );
+    }
+    Ok(bytes)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {

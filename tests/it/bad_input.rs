@@ -78,6 +78,15 @@ fn bytes_that_are_no_text_are_kept_as_they_came() {
 }
 
 #[test]
+fn a_device_is_no_case_file() {
+    let bench = Bench::new();
+    let output = finish(bench.recorded(&["import", "/dev/zero"]));
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("/dev/zero is a device"), "{said}");
+}
+
+#[test]
 fn a_case_file_that_does_not_read_says_where() {
     let bench = Bench::new();
     let fixture =
