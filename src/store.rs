@@ -98,6 +98,11 @@ impl Store {
         self.new
     }
 
+    /// Another file, or none, lies where the open one was: what is read here is not what others see.
+    pub fn is_replaced(&self) -> bool {
+        open::identity(&self.path) != self.file
+    }
+
     /// Closes it. Without this the next process has the log beside the database to read first.
     pub async fn close(self) {
         self.pool.close().await;
@@ -116,7 +121,7 @@ impl Store {
         }
         // What is written into a file that was moved away would not be there for anybody else, and
         // the spools it came from would be gone.
-        if open::identity(&self.path) != self.file {
+        if self.is_replaced() {
             return Err(StoreError::Replaced {
                 path: self.path.clone(),
             });

@@ -31,6 +31,9 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use thiserror::Error;
@@ -114,10 +117,19 @@ pub fn router(site: Site) -> Router {
         .route("/login", get(login::show).post(login::send))
         .route("/static/{*path}", get(assets::asset))
         .fallback(async || Failure::no_page())
+        .layer(middleware::from_fn_with_state(site.data.clone(), current))
         .layer(CompressionLayer::new())
         .layer(CatchPanicLayer::new())
         .layer(check)
         .with_state(site)
+}
+
+/// Pages of a database that is another one by now would show what is no longer there.
+async fn current(State(data): State<Data>, request: Request, next: Next) -> Response {
+    if data.is_replaced() && !request.uri().path().starts_with("/static/") {
+        return Failure::replaced().into_response();
+    }
+    next.run(request).await
 }
 
 /// A server that listens, and does not answer yet.

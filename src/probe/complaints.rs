@@ -9,6 +9,8 @@ use crate::shell::{Invocation, RedirectTo, Tri};
 pub(super) fn fit(line: &str, speaker: &Speaker<'_>, probe: &dyn Probe, ctx: &Ctx<'_>) -> Fit {
     let invocation = speaker.invocation;
     let program = invocation.program();
+    // What Ctrl-C looks like where the terminal echoes it stands before the next word.
+    let line = line.strip_prefix("^C").unwrap_or(line);
     if let Some(rest) = shellmsg::after_shell_prefix(line) {
         let line = invocation.line();
         let whole = !program.is_empty() && rest.trim_end().ends_with(line.as_str());
@@ -40,7 +42,14 @@ pub(super) fn fit(line: &str, speaker: &Speaker<'_>, probe: &dyn Probe, ctx: &Ct
             .words
             .first()
             .map_or("", |word| word.text.as_str());
-        for name in [program, word] {
+        let inner = match program {
+            "zcat" | "gunzip" | "zgrep" | "zless" => "gzip",
+            "xzcat" | "unxz" => "xz",
+            "bzcat" | "bunzip2" => "bzip2",
+            "egrep" | "fgrep" => "grep",
+            _ => program,
+        };
+        for name in [program, word, inner] {
             if let Some(rest) = line.strip_prefix(name)
                 && (rest.starts_with(": ") || rest.starts_with(" error"))
             {

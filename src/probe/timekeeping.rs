@@ -81,7 +81,7 @@ impl Probe for TimeKeepers {
                 _ => {
                     line.trim_start().starts_with("remote ")
                         || line.starts_with("====")
-                        || line.split_whitespace().count() >= 10
+                        || is_peer(line)
                 }
             };
             if own { Fit::Likely } else { Fit::Hardly }
@@ -104,6 +104,19 @@ impl Probe for TimeKeepers {
     fn is_chatter(&self, _line: &str) -> bool {
         false
     }
+}
+
+/// `*10.0.0.1  .GPS.  1 u  44  64  377  0.210  -0.023  0.011`
+fn is_peer(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, _, stratum, _, _, _, reach, delay, offset, jitter] = words[..] else {
+        return false;
+    };
+    stratum.parse::<u8>().is_ok()
+        && reach.parse::<u16>().is_ok()
+        && [delay, offset, jitter]
+            .iter()
+            .all(|word| word.parse::<f64>().is_ok())
 }
 
 fn timedatectl(lines: &[Shown], sink: &mut Sink<'_>) -> Option<TimeSync> {

@@ -114,7 +114,8 @@ impl Mishap {
                 };
                 format!(
                     "{} is gone, {lost}: a new one was made{waiting}; a backup's sessions come in \
-                     again by `rec export` there and `rec import` here",
+                     again by `rec export` there and `rec import` here (one that was gone on with \
+                     since: into an empty REC_HOME)",
                     path.display()
                 )
             }

@@ -326,6 +326,11 @@ pub struct Data {
 }
 
 impl Data {
+    /// Another database, or none, lies where the open one was.
+    pub fn is_replaced(&self) -> bool {
+        self.store.is_replaced()
+    }
+
     /// Opens the data in a home; `own_playbooks` is the folder of a person's own playbooks.
     ///
     /// # Errors

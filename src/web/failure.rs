@@ -65,6 +65,19 @@ impl Failure {
         }
     }
 
+    /// The database is another one by now.
+    pub fn replaced() -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            what: "The database was removed or replaced while these pages were open: what they \
+                   would show is no longer on record."
+                .to_owned(),
+            hint: "Stop this `rec serve` and start it again; `rec doctor` says what became of the \
+                   database."
+                .to_owned(),
+        }
+    }
+
     /// What was sent makes no sense here.
     pub fn bad_request(what: &str, hint: &str) -> Self {
         Self {

@@ -23,9 +23,10 @@ const TURN: u64 = 10;
 /// The latest moment after its start at which a recorder is killed.
 const LATEST: Duration = Duration::from_millis(30);
 
-/// Prints without end, ordinary text in pieces of many sizes.
-const PRINTS: &str = "i=0; while :; do echo line $i of what it prints; i=$((i+1)); \
-                      [ $((i % 50)) = 0 ] && seq $i $((i + 700)); done";
+/// Prints ordinary text in pieces of many sizes, for longer than a round takes, and less than what is
+/// kept of an output without a gap (32 MiB): the middle of more than that is lost by design.
+const PRINTS: &str = "i=0; while [ $i -lt 60000 ]; do echo line $i of what it prints; i=$((i+1)); \
+                      [ $((i % 50)) = 0 ] && seq $i $((i + 700)); done; exec sleep 20";
 
 /// Numbers that look random, from a seed that a failure names.
 struct Dice(u64);

@@ -259,6 +259,24 @@ fn what_is_not_there_gets_a_page_that_helps() {
 }
 
 #[test]
+fn pages_of_a_database_that_is_gone_say_so() {
+    on_a_runtime(async {
+        let site = Site::start(None).await;
+        assert_eq!(site.get("/").await.status, 200);
+        std::fs::remove_file(site.store.path()).unwrap();
+        let answer = site.get("/").await;
+        assert_eq!(answer.status, 503);
+        assert!(
+            answer.body.contains("removed or replaced"),
+            "{}",
+            answer.body
+        );
+        assert_eq!(site.get("/static/nothing").await.status, 404);
+        site.stop().await;
+    });
+}
+
+#[test]
 fn another_host_name_and_another_origin_are_refused() {
     on_a_runtime(async {
         let site = Site::start(None).await;
