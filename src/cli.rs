@@ -29,6 +29,11 @@ pub struct Cli {
 /// When it is no verb's line, or asks for help: the text to show, and whether it is an error.
 pub fn read(words: Vec<std::ffi::OsString>) -> Result<Cli, (String, bool)> {
     Cli::try_parse_from(words).map_err(|error| {
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+            let said = "rec: an argument is not UTF-8; titles, notes, queries and names are text\n\
+                        \x20    write it in UTF-8, or in escapes your shell knows: $'caf\\u00e9'";
+            return (said.to_owned(), true);
+        }
         let text = if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
             error.render().ansi().to_string()
         } else {

@@ -112,6 +112,15 @@ pub fn read_noting(
     }];
     let mut at_s = 0.0;
     let mut notes = Vec::new();
+    // What is in brackets does not read when its end is missing; a block may.
+    if !text.ends_with('\n') && !text.trim_end().ends_with(['}', ']']) {
+        let last = u64::try_from(text.lines().count()).unwrap_or(u64::MAX);
+        notes.push((
+            last,
+            "the last line has no end: the file may have been cut off, and what is there was taken in"
+                .to_owned(),
+        ));
+    }
     for (number, step) in (1..).zip(case.steps.value) {
         let line = step.referenced.line();
         let step = step.value;

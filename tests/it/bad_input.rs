@@ -7,7 +7,7 @@ use std::process::Command;
 use casebook::capture::spool::list_spools;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::bench::{Bench, REC, finish};
+use crate::bench::{Bench, REC, finish, still_records};
 use crate::pty::{ALL, Screen};
 
 /// Verbs that read a session.
@@ -28,16 +28,6 @@ fn is_clear(said: &str) {
     for word in ["panicked", "RUST_BACKTRACE", "Err(", "Some(", "unwrap"] {
         assert!(!said.contains(word), "{said:?}");
     }
-}
-
-/// Recording works whatever else does not.
-fn still_records(bench: &Bench) {
-    let before = list_spools(&bench.home()).unwrap().len();
-    let output = finish(bench.recorded(&["echo", "still"]));
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(output.stdout, b"still\n");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert_eq!(list_spools(&bench.home()).unwrap().len(), before + 1);
 }
 
 #[test]
@@ -75,6 +65,21 @@ fn bytes_that_are_no_text_are_kept_as_they_came() {
     assert_eq!(kept.stdout, output.stdout);
     bench.say(&["show", "1"]);
     bench.say(&["why"]);
+}
+
+#[test]
+fn an_argument_that_is_no_text_gets_a_sentence() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    for verb in ["note", "new", "search"] {
+        let mut command = bench.recorded(&[verb]);
+        command.arg(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+        let output = finish(command);
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        is_clear(&said);
+        assert!(said.contains("is not UTF-8"), "{said}");
+    }
 }
 
 #[test]

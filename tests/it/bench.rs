@@ -150,6 +150,16 @@ pub(crate) fn finish(mut command: Command) -> Output {
         .unwrap()
 }
 
+/// Recording works, and says nothing about what else does not.
+pub(crate) fn still_records(bench: &Bench) {
+    let before = list_spools(&bench.home()).unwrap().len();
+    let output = finish(bench.recorded(&["echo", "still"]));
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"still\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(list_spools(&bench.home()).unwrap().len(), before + 1);
+}
+
 /// Waits for a process, with a deadline.
 pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     let mut status = None;

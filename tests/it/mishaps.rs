@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use casebook::capture::spool::list_spools;
 
-use crate::bench::{Bench, finish, start_of};
+use crate::bench::{Bench, finish, start_of, still_records};
 use crate::lab;
 
 /// Verbs that read a session.
@@ -49,16 +49,6 @@ fn aside(bench: &Bench) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
-}
-
-/// Recording works, and says nothing about what else does not.
-fn still_records(bench: &Bench) {
-    let before = list_spools(&bench.home()).unwrap().len();
-    let output = finish(bench.recorded(&["echo", "still"]));
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(output.stdout, b"still\n");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert_eq!(list_spools(&bench.home()).unwrap().len(), before + 1);
 }
 
 /// What a verb says on standard error; it must end with 0.

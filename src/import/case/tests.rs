@@ -164,6 +164,19 @@ fn values_that_cannot_be_are_refused_in_plain_words() {
 }
 
 #[test]
+fn a_file_that_may_be_cut_off_is_noted() {
+    let noted = |text: &str| {
+        let (_, notes) = read_noting(text, &crate::redact::Marker::default()).unwrap();
+        notes
+    };
+    let cut = noted("steps:\n- command: ls\n  stdout: abc");
+    assert_eq!(cut.len(), 1, "{cut:?}");
+    assert!(cut[0].0 == 3 && cut[0].1.contains("cut off"), "{cut:?}");
+    assert_eq!(noted("steps:\n- command: ls\n  stdout: abc\n"), []);
+    assert_eq!(noted("{\"steps\": [{\"command\": \"ls\"}]}"), []);
+}
+
+#[test]
 fn slips_are_noted_and_other_keys_are_nobodys_business() {
     let text = "steps:\n- {at: -1, command: ls, exit: 0, Stdout: x, note: y, why: z}\n\
                 - {command: ls, stdot: a, took: 1}\n";
