@@ -172,6 +172,9 @@ fn main() {
     if want("why") {
         why(&stock);
     }
+    if want("each") {
+        each(&stock);
+    }
 }
 
 /// A million facts in sessions of so many commands, by a thousand playbooks.
@@ -233,6 +236,27 @@ fn fresh(stock: &Stock) {
                 of(matching, 99).as_secs_f64() * 1e3
             ),
         );
+    }
+}
+
+/// The shipped playbooks that take longest with a session of 10,000 commands, each alone.
+fn each(stock: &Stock) {
+    let session = stock.session(0, 10_000);
+    let as_of = session.last().map_or(Micros(0), Command::ended);
+    let timeline = build(session, as_of);
+    let mut times: Vec<(Duration, &str, usize)> = playbook::shipped()
+        .iter()
+        .map(|one| {
+            let engine = playbook::Engine::new(std::slice::from_ref(one));
+            let begun = Cpu::now();
+            let found = engine.run(&timeline).firings.len();
+            (begun.elapsed(), one.id.as_str(), found)
+        })
+        .collect();
+    times.sort();
+    for (time, id, found) in times.iter().rev().take(15) {
+        let spent = format!("{:.0} ms, {found} findings", time.as_secs_f64() * 1e3);
+        row(&format!("`{id}` alone, 10,000 commands"), &spent);
     }
 }
 

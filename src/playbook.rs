@@ -613,12 +613,20 @@ pub fn shipped() -> &'static [Playbook] {
 
 /// The files of the shipped playbooks, name and text, by name.
 pub fn shipped_texts() -> Vec<(String, String)> {
+    shipped_files("")
+}
+
+/// The YAML files of a shipped folder, name and text, by name: `""` or one that ends with `/`.
+fn shipped_files(folder: &str) -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = Shipped::iter()
-        .filter(|name| name.ends_with(".yaml") && !name.contains('/'))
-        .filter_map(|name| {
-            let file = Shipped::get(&name)?;
+        .filter_map(|path| {
+            let name = path.strip_prefix(folder)?;
+            if !name.ends_with(".yaml") || name.contains('/') {
+                return None;
+            }
+            let file = Shipped::get(&path)?;
             let text = String::from_utf8(file.data.into_owned()).ok()?;
-            Some((name.into_owned(), text))
+            Some((name.to_owned(), text))
         })
         .collect();
     texts.sort();

@@ -152,8 +152,7 @@ fn conclude(done: Done, began: Instant, tell: &dyn Fn(&str)) -> Exit {
     };
     relay::leave_behind(left, outcome.spool, began);
     if let Some((stream, error)) = unwritten {
-        let reason = io::Error::from(error).to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
+        let reason = sys::words(&io::Error::from(error));
         tell(&format!(
             "standard {} could not be written ({reason}): what is missing there is on record",
             if stream == Stream::Stderr {

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::capture::home::Home;
+use crate::capture::sys;
 use crate::cli::{self, ExportForm, PlaybookVerb, SeverityArg, Verb};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
@@ -125,10 +126,9 @@ fn written(code: ExitCode) -> ExitCode {
     let Some(error) = UNWRITTEN.get() else {
         return code;
     };
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
     complain(&format!(
-        "rec: standard output could not be written ({reason}): what was said is not all there"
+        "rec: standard output could not be written ({}): what was said is not all there",
+        sys::words(error)
     ));
     ExitCode::FAILURE
 }

@@ -269,8 +269,8 @@ impl Checker<'_> {
     }
 
     fn field(&mut self, at: usize, var: &Var, fact: &'static FactType, name: &str) -> Checked {
-        let numbered = fact.fields.iter().enumerate();
-        if let Some((number, field)) = { numbered }.find(|(_, field)| field.name == name) {
+        let mut numbered = fact.fields.iter().enumerate();
+        if let Some((number, field)) = numbered.find(|(_, field)| field.name == name) {
             let field_ref = FieldRef {
                 fact: fact.name,
                 number,

@@ -118,16 +118,12 @@ pub fn shipped() -> &'static [Table] {
 
 /// The files of the shipped tables, name and text, by name.
 pub fn shipped_texts() -> Vec<(String, String)> {
-    let mut texts: Vec<(String, String)> = super::Shipped::iter()
-        .filter_map(|path| {
-            let name = path.strip_prefix("tables/")?.strip_suffix(".yaml")?;
-            let file = super::Shipped::get(&path)?;
-            let text = String::from_utf8(file.data.into_owned()).ok()?;
-            Some((name.to_owned(), text))
-        })
-        .collect();
-    texts.sort();
-    texts
+    let files = super::shipped_files("tables/").into_iter();
+    let named = files.filter_map(|(name, text)| {
+        let name = name.strip_suffix(".yaml")?.to_owned();
+        Some((name, text))
+    });
+    named.collect()
 }
 
 #[cfg(test)]

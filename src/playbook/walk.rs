@@ -38,7 +38,8 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// A walk over entries of a list, between two of them. The list holds what is joined to what was
-    /// bound before, and perhaps more: it may be that others are walked over as well, which are not.
+    /// bound before, and perhaps more; a walk may go over entries that it does not hold. So the caller
+    /// compares what joins them.
     pub(super) fn new(
         memory: &'a Memory<'a>,
         (playbook, bind): (usize, &Bind),
