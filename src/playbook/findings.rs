@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::eval::Env;
 use super::index::{Index, Within};
 use super::matcher::{Flow, Hit, Search, State, Window};
-use super::network::{Memory, Network};
+use super::network::{Alone, Memory, Network};
 use super::words::words;
 use super::{
     Bind, Firing, Form, Guard, JoinKind, Matches, Playbook, ScopeKey, ScopeKind, Seen, Step, Wish,
@@ -29,7 +29,7 @@ pub(super) fn run(network: &Network<'_>, timeline: &Timeline) -> Matches {
             index: &index,
             memory: &memory,
         };
-        if !matcher.may_begin() {
+        if !matcher.may_begin() || matcher.is_blocked() {
             continue;
         }
         let (firings, began) = matcher.firings();
@@ -85,6 +85,33 @@ impl<'a> Matcher<'a> {
     fn may_begin(&self) -> bool {
         let mut steps = self.playbook.when.steps.iter();
         steps.next().is_none_or(|step| self.may_meet(step))
+    }
+
+    /// Whether something blocks whatever is bound: a guard that asks nothing of a binding, of a
+    /// playbook whose findings have no end. Without this every way to meet the steps would be tried
+    /// and blocked in its turn.
+    fn is_blocked(&self) -> bool {
+        let endless =
+            self.playbook.when.until.is_empty() && self.playbook.scope != ScopeKind::Launch;
+        endless
+            && self.playbook.when.unless.iter().any(|guard| {
+                let Form::Fact(bind) = &guard.step.form else {
+                    return false;
+                };
+                let anywhere = !bind.on.is_empty()
+                    && bind
+                        .on
+                        .iter()
+                        .all(|join| join.kind == JoinKind::Session && join.to.is_none());
+                let timeless = guard.step.within_s.is_none() && guard.step.after_s.is_none();
+                let alone = self.memory.alone(self.number, bind);
+                guard.anytime
+                    && guard.after.is_none()
+                    && timeless
+                    && anywhere
+                    && alone.is_some_and(Alone::is_whole)
+                    && self.is_on_record(bind)
+            })
     }
 
     fn may_meet(&self, step: &Step) -> bool {
