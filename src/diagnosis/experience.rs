@@ -189,11 +189,12 @@ pub fn error_fingerprint(fact: &Fact) -> Option<&str> {
         Fact::Line(line)
             if matches!(line.level.as_str(), "error" | "fatal")
                 && !line.benign
+                && !line.quoted
                 && line.old != Tri::Yes =>
         {
             &line.fingerprint
         }
-        Fact::Traceback(trace) if trace.old != Tri::Yes => &trace.fingerprint,
+        Fact::Traceback(trace) if trace.old != Tri::Yes && !trace.quoted => &trace.fingerprint,
         _ => return None,
     };
     Some(fingerprint.as_str()).filter(|text| !text.is_empty())

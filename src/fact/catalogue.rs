@@ -639,6 +639,9 @@ facts! {
         worker: Option<String>,
         /// Known to mean nothing.
         benign: bool,
+        /// Text that somebody had shown for what it is (source code, a manual, a change, a search in a
+        /// repository), not what a program says of its run.
+        quoted: bool,
         /// It belongs to an earlier run than the newest launch into this log.
         old: Tri,
     }
@@ -661,6 +664,9 @@ facts! {
         fingerprint: String,
         /// Its final line's place among the lines shown.
         ordinal: i64,
+        /// Text that somebody had shown for what it is (source code, a test's expectation), not what a
+        /// program says of its run.
+        quoted: bool,
         /// It belongs to an earlier run than the newest launch into this log.
         old: Tri,
     }

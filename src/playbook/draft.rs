@@ -150,16 +150,16 @@ fn telling(entry: &Entry) -> Option<(u32, String, Option<&'static str>)> {
     let some = |worth, filter: String, says| Some((worth, filter, says));
     let fresh = |old: Tri| old != Tri::Yes;
     match &entry.fact {
-        Fact::Traceback(trace) if fresh(trace.old) => some(
+        Fact::Traceback(trace) if fresh(trace.old) && !trace.quoted => some(
             100,
             format!(
-                "it.old != 'yes' && re(it.exception, '{}$')",
+                "it.old != 'yes' && !it.quoted && re(it.exception, '{}$')",
                 pattern_of(trace.exception.rsplit('.').next().unwrap_or_default())
             ),
             Some("{{it.exception}}: {{it.message}}"),
         ),
         Fact::NotRun(not_run) => some(95, equal("why", &not_run.why), Some("{{it.text}}")),
-        Fact::Line(line) if fresh(line.old) && !line.benign => {
+        Fact::Line(line) if fresh(line.old) && !line.benign && !line.quoted => {
             let worth = match line.level.as_str() {
                 "fatal" => 92,
                 "error" => 90,
@@ -171,7 +171,7 @@ fn telling(entry: &Entry) -> Option<(u32, String, Option<&'static str>)> {
                 Some(pattern) => format!("re(lower(it.text), '{pattern}')"),
                 None => equal("fingerprint", &line.fingerprint),
             };
-            let filter = format!("it.old != 'yes' && !it.benign && {what}");
+            let filter = format!("it.old != 'yes' && !it.benign && !it.quoted && {what}");
             some(worth, filter, Some("{{it.text}}"))
         }
         Fact::Launch(_) => some(85, String::new(), None),

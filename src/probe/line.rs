@@ -6,6 +6,7 @@
 //! what means nothing `benign.txt` (patterns), both beside this file's parent; they are data.
 
 mod head;
+mod quoted;
 mod time;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use aho_corasick::AhoCorasick;
 use regex::RegexSet;
 
 pub(crate) use head::{Head, read as read_head};
+pub(crate) use quoted::is_quoted;
 
 use super::fingerprint;
 use crate::fact::{Fact, Line};
@@ -280,6 +282,7 @@ fn fact_of(
         last_time_us: time_us,
         worker: head.worker,
         benign: is_benign(line),
+        quoted: is_quoted(context, line),
         old: Tri::Unknown,
     }
 }

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::fingerprint::fingerprint;
-use super::line::{Context, Head, Seen, read_head};
+use super::line::{Context, Head, Seen, is_quoted, read_head};
 use crate::fact;
 use crate::shell::Tri;
 use crate::text::{self, TextLine};
@@ -178,6 +178,7 @@ fn seen(trace: Trace, context: &Context<'_>) -> Seen {
             .map(|cause| text::cut(&cause, MAX_MESSAGE).to_owned()),
         frame: trace.frame,
         ordinal: i64::try_from(trace.ordinal).unwrap_or(i64::MAX),
+        quoted: is_quoted(context, &trace.last_line),
         old: Tri::Unknown,
     };
     Seen {

@@ -103,13 +103,16 @@ impl State {
                 if !bar && !entry.text.starts_with("nohup: ") && !entry.text.trim().is_empty() {
                     self.spoke = Tri::Yes;
                 }
-                if !entry.benign && matches!(entry.level.as_str(), "error" | "fatal") {
+                if !entry.benign
+                    && !entry.quoted
+                    && matches!(entry.level.as_str(), "error" | "fatal")
+                {
                     self.errors = true;
                     return true;
                 }
                 false
             }
-            Fact::Traceback(trace) if trace.old != Tri::Yes => {
+            Fact::Traceback(trace) if trace.old != Tri::Yes && !trace.quoted => {
                 self.errors = true;
                 true
             }
