@@ -865,6 +865,8 @@ facts! {
         read_only: Option<bool>,
         /// The kind of file system (`ext4`, `nfs4`, `overlay`).
         fs_type: Option<String>,
+        /// How it is mounted, as printed (`rw,nosuid,noexec`).
+        options: Option<String>,
     }
 
     /// The size of a tree of files.

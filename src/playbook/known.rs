@@ -57,7 +57,7 @@ pub const KINDS: &[KindRow] = &[
     ("ssh.auth", "key, host key, permission"),
     (
         "ssh.transport",
-        "the host cannot be reached, or the connection broke",
+        "the host cannot be reached, no algorithm is common to both, or the connection broke",
     ),
     ("ssh.channel_held", "an open descriptor keeps ssh waiting"),
     ("log.stale", "the view is of an old or rotated log"),

@@ -106,11 +106,11 @@ fn judge<'a>(
     look: &Look<'_>,
     reading: &Reading,
 ) -> Judged<'a> {
-    by_its_words(invocation, own).or_else(|| by_its_options(invocation, own, look, reading))
+    by_its_words(invocation, own, look).or_else(|| by_its_options(invocation, own, look, reading))
 }
 
 /// It says itself what it could not see.
-fn by_its_words<'a>(invocation: &Invocation, own: &Own<'a>) -> Judged<'a> {
+fn by_its_words<'a>(invocation: &Invocation, own: &Own<'a>, look: &Look<'_>) -> Judged<'a> {
     let program = invocation.program();
     let line = invocation.line();
     let (Own::Lines(lines) | Own::Unknown(lines)) = own;
@@ -170,8 +170,10 @@ fn by_its_words<'a>(invocation: &Invocation, own: &Own<'a>) -> Judged<'a> {
                     true,
                 )
             }
-            "grep" | "egrep" | "zgrep"
-                if text.to_ascii_lowercase().contains("binary file") && has("matches") =>
+            "grep" | "egrep" | "fgrep" | "zgrep" | "xzgrep" | "zstdgrep" | "bzgrep" | "ggrep"
+            | "rg" | "ugrep"
+                if text.to_ascii_lowercase().contains("binary file") && has("match")
+                    || text == "matches" && is_last_word(look, invocation) =>
             {
                 (
                     "the lines: the file holds bytes that are no text",
@@ -193,6 +195,15 @@ fn by_its_words<'a>(invocation: &Invocation, own: &Own<'a>) -> Judged<'a> {
         ));
     }
     None
+}
+
+/// A pipe behind it shows each line's last word alone: of `Binary file x matches` that is left.
+fn is_last_word(look: &Look<'_>, invocation: &Invocation) -> bool {
+    invocation.piped_out
+        && look.tree.leaves().any(|one| {
+            matches!(one.program(), "awk" | "gawk" | "mawk")
+                && one.args().iter().any(|word| word.text.contains("NF"))
+        })
 }
 
 /// Options of kubectl that take a value.
@@ -408,6 +419,30 @@ mod tests {
                 "grep: app.log: binary file matches\n",
                 "",
                 "grep -a -i error app.log",
+                false,
+            ),
+            (
+                "ssh w 'zcat app.log.2.gz | grep 4711'",
+                0,
+                "Binary file (standard input) matches\n",
+                "",
+                "grep -a 4711",
+                false,
+            ),
+            (
+                "rg 4711 app.log",
+                0,
+                "binary file matches (found \"\\0\" byte around offset 4)\n",
+                "",
+                "rg -a 4711 app.log",
+                false,
+            ),
+            (
+                "grep 4711 app.log | awk '{print $NF}'",
+                0,
+                "matches\n",
+                "",
+                "grep -a 4711 app.log",
                 false,
             ),
         ] {

@@ -135,6 +135,7 @@ impl Probe for Df {
                     used_pct: number(row.used_pct),
                     inodes,
                     read_only: None,
+                    options: None,
                     fs_type: row.fs_type.map(str::to_owned),
                 },
             );

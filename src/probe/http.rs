@@ -249,7 +249,12 @@ impl Probe for Curl {
             }
             let start = line.trim_start();
             if start.starts_with("{\"") && is_log_record(start) {
-                Fit::Perhaps
+                // Where the answer's own end is known, this is not it.
+                if last.is_empty() || last.iter().any(tells) {
+                    Fit::Perhaps
+                } else {
+                    Fit::Hardly
+                }
             } else if super::line::read_head(line).is_timed() {
                 Fit::Hardly
             } else if last.iter().any(tells) || is_document(start) {

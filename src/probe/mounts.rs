@@ -144,6 +144,7 @@ fn mounted(text: &str) -> Option<Disk> {
         device: device.to_owned(),
         fs_type: Some(fs_type.to_owned()),
         read_only: Some(is_read_only(options.trim_end_matches(')'))),
+        options: Some(options.trim_end_matches(')').to_owned()),
         ..Disk::default()
     })
 }
@@ -167,6 +168,7 @@ fn found(text: &str, head: &Table) -> Option<Disk> {
         used_pct: row.get(&["USE%"]).and_then(number),
         fs_type: row.text(&["FSTYPE"]),
         read_only: row.get(&["OPTIONS"]).map(is_read_only),
+        options: row.text(&["OPTIONS"]),
         ..Disk::default()
     })
 }

@@ -561,6 +561,7 @@ fn mounts(lines: &[Shown], sink: &mut Sink<'_>) {
                     device: (*device).to_owned(),
                     read_only: Some(options.split(',').any(|option| option == "ro")),
                     fs_type: words.get(2).map(|kind| (*kind).to_owned()),
+                    options: Some((*options).to_owned()),
                     ..Disk::default()
                 },
             );

@@ -18,9 +18,13 @@ impl Probe for Nc {
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        let scans = Args::of(ctx.invocation, NC_VALUED).has(&["z"]);
+        let args = Args::of(ctx.invocation, NC_VALUED);
+        let scans = args.has(&["z"]);
+        let port = args.texts().nth(1).and_then(int);
         Grammar::any(move |line: &str, _: usize| {
-            if outcome(line).is_some() {
+            if of_another_port(line, port) {
+                Fit::No
+            } else if outcome(line).is_some() {
                 Fit::Surely
             } else if scans {
                 Fit::No
@@ -64,13 +68,38 @@ impl Probe for Nc {
         }
     }
 
-    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
-        outcome(line).is_some().into()
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        let args = Args::of(ctx.invocation, NC_VALUED);
+        let port = args.texts().nth(1).and_then(int);
+        (outcome(line).is_some() && !of_another_port(line, port)).into()
     }
 
     fn reads_silence(&self) -> bool {
         true
     }
+}
+
+/// Whether a line names a port that is not the one asked for: `connect to h port 22 (tcp)`,
+/// `Connection to h (10.0.0.4) 22 port [tcp/ssh]`, `h [10.0.0.4] 22 (ssh)`.
+fn of_another_port(line: &str, port: Option<i64>) -> bool {
+    let Some(port) = port else {
+        return false;
+    };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number = |at: Option<usize>| {
+        let word = words.get(at?)?;
+        let word = word.trim_end_matches([':', ',', '.']);
+        (word.bytes().all(|byte| byte.is_ascii_digit())).then(|| int(word))?
+    };
+    let places = words.iter().enumerate().find_map(|(at, word)| {
+        let after = number(at.checked_add(1));
+        match *word {
+            "port" => after.or_else(|| number(at.checked_sub(1))),
+            word if word.starts_with('[') && word.ends_with(']') => after,
+            _ => None,
+        }
+    });
+    places.is_some_and(|named| named != port)
 }
 
 fn outcome(line: &str) -> Option<&'static str> {

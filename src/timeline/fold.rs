@@ -18,6 +18,9 @@ use super::{Command, Entry, LaunchRecord, Timeline, line};
 /// still writes its farewell, and clocks are read a moment apart.
 const STALE_MARGIN_S: f64 = 5.0;
 
+/// Seconds from a launch within which no log of its own is taken to have been put aside.
+const PUT_ASIDE_S: f64 = 600.0;
+
 /// What has been folded so far.
 #[derive(Default)]
 pub(super) struct Builder {
@@ -242,9 +245,14 @@ impl Builder {
         ages: &HashMap<usize, f64>,
     ) -> Vec<Entry> {
         let mut own_from: HashMap<(String, String), Option<i64>> = HashMap::new();
+        let never_ran = line::never_ran(command);
         let mut out = Vec::with_capacity(command.facts.len());
         let mut lines: HashMap<(String, String), bool> = HashMap::new();
         for (place, observed) in command.facts.iter().enumerate() {
+            let silent = observed.from == observed.to;
+            if silent && (observed.invocation).is_some_and(|at| never_ran.contains(&at)) {
+                continue; // silence of what was never reached says nothing
+            }
             let host = line::observed_host(command, observed).to_owned();
             let mut fact = observed.fact.clone();
             if let (Fact::File(file), Some(age)) = (&mut fact, ages.get(&place)) {
@@ -292,7 +300,11 @@ impl Builder {
     ) {
         let newest = self.targets.by_log(host, path).next_back();
         let Some((launch, target)) = newest else {
-            self.logs.at(host, path).note(fact);
+            let memory = self.logs.at(host, path);
+            memory.note(fact);
+            if self.is_put_aside(host, path, command) {
+                old::mark(fact, Run::NotReached, None, &old::Memory::default());
+            }
             return;
         };
         let Fact::Launch(launched) = &self.entries[self.launches[launch].entry].fact else {
@@ -319,6 +331,20 @@ impl Builder {
             });
         old::mark(fact, run, from, memory);
         memory.note(fact);
+    }
+
+    /// Whether a log was put aside (`x.log.1`, `x.log-20261129`) before the newest launch into the
+    /// log it is named after: a run that began minutes ago has not filled and left one yet.
+    fn is_put_aside(&self, host: &str, path: &str, command: &Command) -> bool {
+        old::put_aside_from(path).is_some_and(|log| {
+            self.targets
+                .by_log(host, log)
+                .next_back()
+                .is_some_and(|(launch, _)| {
+                    let at = self.entries[self.launches[launch].entry].at;
+                    command.at.seconds_since(at) < PUT_ASIDE_S
+                })
+        })
     }
 
     /// Learns what later facts may be tied by: process ids seen for a launch, ports its log names.
@@ -450,6 +476,13 @@ fn aliases(tree: &Tree, invocation: Option<usize>, script: Option<&str>) -> Vec<
 
 /// The port a start-up line names (`listening on 8081`, `http://0.0.0.0:8000`).
 fn port_in(text: &str) -> Option<i64> {
+    // `{"pid":3106,"port":7080,"msg":"listening"}`: other numbers stand behind a colon too.
+    if let Some((_, rest)) = text.split_once("\"port\":") {
+        let digits = rest.trim_start_matches([' ', '"']);
+        let end = digits.find(|letter: char| !letter.is_ascii_digit());
+        let port = digits.get(..end.unwrap_or(digits.len()))?.parse::<u16>();
+        return port.ok().map(i64::from);
+    }
     let bytes = text.as_bytes();
     let mut found = None;
     let mut at = 0;
@@ -537,6 +570,10 @@ mod tests {
             Some(8000)
         );
         assert_eq!(port_in("serving on :9019"), Some(9019));
+        assert_eq!(
+            port_in(r#"{"port":7080,"pid":3106,"msg":"listening"}"#),
+            Some(7080)
+        );
         assert_eq!(port_in("2026-11-30 10:42:52 loaded 80 layers"), None);
     }
 }

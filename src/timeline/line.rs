@@ -445,6 +445,18 @@ fn is_refusal(fact: &Fact) -> bool {
     matches!(fact, Fact::NotRun(_))
 }
 
+/// Invocations that never ran, because a kill ended their shell before them.
+pub(super) fn never_ran(command: &Command) -> Vec<usize> {
+    let fates = Fates::of(command);
+    if !matches!(fates.dead_after, Some((_, _, Tri::Yes))) {
+        return Vec::new();
+    }
+    let indices = command.tree.invocations.iter().map(|one| one.index);
+    indices
+        .filter(|index| fates.ran(*index) == Tri::No)
+        .collect()
+}
+
 /// The kill that ended the shell it ran in, judged from how the command ended.
 ///
 /// Returns its invocation, the shell, and how sure it is that nothing after it ran. Over ssh a
@@ -454,12 +466,9 @@ fn self_killed(command: &Command) -> Option<(usize, usize, Tri)> {
     let tree = &command.tree;
     let died = match command.exit {
         Exit::Signal(_) => true,
-        Exit::Code(255) => tree
-            .invocations
-            .iter()
-            .any(|one| one.hop == Some(HopKind::Ssh)),
-        Exit::Code(code) => (129..=159).contains(&code),
-        _ => false,
+        Exit::Code(255) => has_ssh(tree),
+        Exit::Code(code) => (129..=159).contains(&code) || echoed_death(command),
+        _ => echoed_death(command),
     };
     if !died {
         return None;
@@ -471,15 +480,49 @@ fn self_killed(command: &Command) -> Option<(usize, usize, Tri)> {
         }
         let printed_after = command.facts.iter().any(|observed| {
             observed.stream == Some(Stream::Stdout)
-                && observed
-                    .invocation
-                    .is_some_and(|index| index > kill.invocation)
+                && observed.to > observed.from
+                && observed.invocation.is_some_and(|index| {
+                    index > kill.invocation && same_shell_or_below(tree, invocation.shell, index)
+                })
         });
         if printed_after {
             return None;
         }
         Some((kill.invocation, invocation.shell, kill.hits_own_shell))
     })
+}
+
+fn has_ssh(tree: &Tree) -> bool {
+    tree.invocations
+        .iter()
+        .any(|one| one.hop == Some(HopKind::Ssh))
+}
+
+/// The line printed itself how the shell that carried it ended (`ssh h '…' | tail; echo
+/// ${PIPESTATUS[0]}`): every code it printed of that is the code of a death.
+fn echoed_death(command: &Command) -> bool {
+    let mut died = false;
+    for observed in &command.facts {
+        let Fact::EchoedExit(echoed) = &observed.fact else {
+            continue;
+        };
+        let carries = matches!(
+            echoed.program.as_str(),
+            "ssh" | "sshpass" | "timeout" | "bash" | "sh" | "sudo" | "su" | "docker" | "kubectl"
+        );
+        if !carries {
+            continue;
+        }
+        let dead = match echoed.code {
+            255 => has_ssh(&command.tree),
+            code => (129..=159).contains(&code),
+        };
+        if !dead {
+            return false;
+        }
+        died = true;
+    }
+    died
 }
 
 /// ssh hops that failed before they reached a shell, by what ssh said.

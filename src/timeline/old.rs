@@ -12,6 +12,41 @@ use crate::shell::Tri;
 
 use super::tie::Target;
 
+/// The log that one put aside is named after: of `x.log.1`, `x.log.2.gz`, `x.log-20261129` and
+/// `x.log.old` it is `x.log`.
+pub(super) fn put_aside_from(path: &str) -> Option<&str> {
+    let packed = [".gz", ".xz", ".zst", ".bz2", ".Z"];
+    let path = packed
+        .iter()
+        .find_map(|end| path.strip_suffix(end))
+        .unwrap_or(path);
+    let named = [".old", ".bak", ".prev", ".previous", ".save", "~"];
+    if let Some(log) = named.iter().find_map(|end| path.strip_suffix(end)) {
+        return Some(log).filter(|log| !log.ends_with('/'));
+    }
+    let at = path.rfind(['.', '-'])?;
+    // `x.log.2026-11-29`: the day has dashes of its own.
+    let at = path
+        .get(..at)
+        .filter(|head| head.len() > 10 && path.as_bytes().get(at) == Some(&b'-'))
+        .and_then(|_| path.len().checked_sub(11))
+        .filter(|start| {
+            path.get(*start..).is_some_and(|end| {
+                end.starts_with(['.', '-'])
+                    && (end.bytes().skip(1)).all(|byte| byte.is_ascii_digit() || byte == b'-')
+            })
+        })
+        .unwrap_or(at);
+    let (log, end) = (path.get(..at)?, path.get(at + 1..)?);
+    let counted = end
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let day = end.len() == 8 || end.len() == 10;
+    let dashed = path.as_bytes().get(at) == Some(&b'-');
+    let fits = counted && (day || !dashed && (1..=2).contains(&end.len()));
+    (fits && !log.is_empty() && !log.ends_with('/')).then_some(log)
+}
+
 /// What is remembered of a log between looks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
@@ -143,5 +178,29 @@ pub(super) fn mark(fact: &mut Fact, run: Run, own_from: Option<i64>, memory: &Me
             missing.old = verdict(None, Some(&missing.text));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put_aside_from;
+
+    #[test]
+    fn a_log_put_aside_is_named_after_the_log() {
+        for (path, log) in [
+            ("/srv/a/job.out.1", Some("/srv/a/job.out")),
+            ("/srv/a/job.log.2.gz", Some("/srv/a/job.log")),
+            ("job.log-20261129", Some("job.log")),
+            ("job.log.2026-11-29", Some("job.log")),
+            ("job.log-2026-11-29.zst", Some("job.log")),
+            ("job.log.old", Some("job.log")),
+            ("job.log", None),
+            ("app-3.log", None),
+            ("worker-12", None),
+            ("/srv/a/1", None),
+            ("libx.so.1234", None),
+        ] {
+            assert_eq!(put_aside_from(path), log, "{path}");
+        }
     }
 }

@@ -55,13 +55,16 @@ const SAMPLES: [&str; 4] = ["fixtures", "samples", "testdata", "golden"];
 const WORKED_IN: [&str; 6] = ["docs", "example", "examples", "sample", "test", "tests"];
 
 /// Whether a line was shown for what it is: source code, a manual, a change, a search in a
-/// repository. What git says of itself (`fatal: …`) is not.
+/// repository. What git says of itself (`fatal: …`) is not, nor is a line found in a log that begins
+/// with the place in the source where it was said (`Indexing.cu:1422: … Assertion … failed.`).
 pub(crate) fn is_quoted(context: &Context<'_>, line: &str) -> bool {
     let program = context.program;
     SHOW_TEXT.contains(&program)
         || is_document(context.path)
         || program == "git" && context.source != "stderr" && is_of_a_repository(line)
-        || SEARCH.contains(&program) && found_in(line).is_some_and(is_document)
+        || SEARCH.contains(&program)
+            && context.path.is_empty()
+            && found_in(line).is_some_and(is_document)
 }
 
 /// A line of a change, a message, a list of commits or a search, as git shows them.
@@ -158,7 +161,17 @@ mod tests {
         for (program, path, text) in shown {
             assert!(quoted(program, path, text), "{program} {path}: {text}");
         }
-        let said: [(&str, &str, &str); 10] = [
+        let said: [(&str, &str, &str); 12] = [
+            (
+                "grep",
+                "/srv/run/out.log",
+                "/src/native/Loss.cu:245: nll_loss: block: [0,0,0] Assertion `t < n` failed.",
+            ),
+            (
+                "rg",
+                "/srv/run/nohup.out",
+                "server.go:88: listen tcp :8080: bind: address already in use",
+            ),
             (
                 "git",
                 "",
