@@ -355,6 +355,12 @@ fn expanded(line: &Shown, name: &str, value: &str, ctx: &Ctx<'_>, sink: &mut Sin
         if let Some(pid) = number {
             sink.line(line, EchoedPid { pid });
         }
+    } else if let Some(kept) = kept_code(ctx.look.tree, ctx.invocation, name) {
+        if let Some(code) = number {
+            let program = invocation_before(ctx.look.tree, kept, None)
+                .map_or_else(String::new, |before| before.program().to_owned());
+            sink.line(line, EchoedExit { code, program });
+        }
     } else if is_environment(name) && !set_here(ctx, name) {
         sink.line(
             line,
@@ -404,6 +410,22 @@ pub(super) fn code_before(tree: &Tree, echo: &Invocation, lines: &[&str]) -> Opt
         .strip_prefix("PIPESTATUS")
         .map(|rest| rest.trim_matches(['[', ']']).parse().unwrap_or(0));
     Some((invocation_before(tree, echo, stage)?.index, code))
+}
+
+/// The assignment that keeps a code under this name (`rc=$?`), the last one before.
+fn kept_code<'t>(tree: &'t Tree, echo: &Invocation, name: &str) -> Option<&'t Invocation> {
+    let assigned = |one: &&Invocation| {
+        one.index < echo.index
+            && one.shell == echo.shell
+            && one.words.is_empty()
+            && one.assignments.iter().any(|(to, _)| to == name)
+    };
+    let kept = tree.invocations.iter().rfind(assigned)?;
+    let is_code = |text: &str| matches!(text.trim_matches('"'), "$?" | "${?}");
+    kept.assignments
+        .iter()
+        .any(|(to, value)| to == name && is_code(&value.text))
+        .then_some(kept)
 }
 
 /// The program whose code `$?` is: the one before, in the same shell.
