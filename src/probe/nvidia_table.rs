@@ -69,7 +69,7 @@ impl<'a> Table<'a> {
             self.in_processes = true;
         } else if inner.contains("No running processes found") {
             self.none_found = true;
-        } else if self.in_processes {
+        } else if self.in_processes || is_process(inner) {
             self.process(line, inner);
         } else {
             self.gpu(line, inner);
@@ -206,6 +206,15 @@ impl<'a> Table<'a> {
             emit_processes(lines, self.processes, cut, ctx, sink);
         }
     }
+}
+
+/// A row of the processes, known without the head above it (`nvidia-smi | grep python`).
+fn is_process(inner: &str) -> bool {
+    let mut words = inner.split_whitespace();
+    !inner.contains('|')
+        && words.next().is_some_and(|gpu| int(gpu).is_some())
+        && words.any(|kind| matches!(kind, "C" | "G" | "C+G" | "M+C"))
+        && inner.trim_end().ends_with("MiB")
 }
 
 fn power(one: &str) -> Option<(&str, &str)> {
