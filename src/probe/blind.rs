@@ -233,6 +233,10 @@ fn by_its_options<'a>(
             .any(|one| one.invocation == Some(invocation.index) && wanted(&one.fact))
     };
     let (hides, wider) = match program {
+        _ if rows == 0 && loses_errors(invocation, look) && speaks_on_stderr(invocation) => (
+            "what it says on standard error, which is thrown away here",
+            format!("{} 2>&1", invocation.line()),
+        ),
         "docker" | "podman" | "nerdctl" if rows == 0 && !complained => {
             let args = Args::of(invocation, "f filter format n last H host c context");
             let verbs: Vec<&str> = args.texts().collect();
@@ -271,6 +275,38 @@ fn by_its_options<'a>(
         _ => return None,
     };
     Some((fact(invocation, hides, wider, true, None), None))
+}
+
+/// Standard error is thrown away, by itself or by a hop that carries it.
+fn loses_errors(invocation: &Invocation, look: &Look<'_>) -> bool {
+    let chain = look.tree.hop_chain(invocation.index);
+    let carriers = chain
+        .iter()
+        .filter_map(|hop| look.tree.invocations.get(*hop));
+    carriers
+        .chain(std::iter::once(invocation))
+        .any(|one| {
+            one.redirects.iter().any(|redirect| {
+                redirect.fd == 2
+                    && matches!(&redirect.to, RedirectTo::Truncate { path } | RedirectTo::Append { path } if path.text == "/dev/null")
+            })
+        })
+}
+
+/// It prints what it is asked for, or may, on standard error: a container's own errors and most
+/// servers' logs, a version, a check of settings, a trace.
+fn speaks_on_stderr(invocation: &Invocation) -> bool {
+    let args = Args::of(invocation, "");
+    match invocation.program() {
+        "docker" | "podman" | "nerdctl" => matches!(
+            args.texts().collect::<Vec<_>>().as_slice(),
+            ["logs", ..] | ["container", "logs", ..] | ["compose", "logs", ..]
+        ),
+        "java" => args.has(&["version"]) || invocation.line().contains("-version"),
+        "nginx" | "openresty" => args.has(&["t", "T", "v", "V"]),
+        "ffmpeg" | "strace" | "ltrace" => true,
+        _ => false,
+    }
 }
 
 /// The command says "no" by its code, or nothing: no error kept the look from looking.
@@ -414,6 +450,15 @@ mod tests {
                 true,
             ),
             (
+                "ssh c4 'docker logs --tail 20 api 2>/dev/null | tail -n 5'",
+                0,
+                "",
+                "",
+                "docker logs --tail 20 api 2>&1",
+                true,
+            ),
+            ("nginx -t 2>/dev/null", 0, "", "", "nginx -t 2>&1", true),
+            (
                 "grep -i error app.log",
                 0,
                 "grep: app.log: binary file matches\n",
@@ -463,6 +508,9 @@ mod tests {
         for (line, code, stdout, stderr) in [
             ("docker ps", 0, row, ""),
             ("docker ps -a", 0, "", ""),
+            ("docker logs api 2>/dev/null", 0, "ready\n", ""),
+            ("docker logs api 2>&1 | tail", 0, "", ""),
+            ("ls /srv 2>/dev/null", 0, "", ""),
             (
                 "docker ps",
                 1,

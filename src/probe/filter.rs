@@ -27,6 +27,8 @@ pub(crate) struct Filter {
     pub numbered: bool,
     /// Lines are cut in their width or some bytes are changed (`cut -c`, `tr`, `sed s`).
     pub reshaped: bool,
+    /// Lines are cut in their width (`cut -c`): what stands further right is not shown.
+    pub narrowed: bool,
     /// A stage we know nothing of: what comes out may be anything.
     pub opaque: bool,
 }
@@ -370,8 +372,16 @@ impl Filter {
                     cuts: true,
                 });
             }
-            None => self.reshaped = true,
+            None => {
+                self.reshaped = true;
+                self.narrowed = true;
+            }
         }
+    }
+
+    /// The search stands behind a cut in the width: a line that holds its word may not have met it.
+    pub(crate) fn searches_narrowed(&self) -> bool {
+        self.narrowed && self.wanted().is_some_and(|pattern| pattern.on_result)
     }
 
     fn add_wc(&mut self, stage: &Invocation) {

@@ -91,6 +91,10 @@ pub(crate) enum Step {
     Clear,
     /// Shows something else made of the lines.
     Reshape,
+    /// Puts them in another order.
+    Sort,
+    /// Puts before each how often it came (`uniq -c`).
+    Tally,
     /// Counts them.
     Count,
 }
@@ -169,7 +173,7 @@ impl LogProbe {
             if search.quiet {
                 return search.files.iter().any(|file| file == line) || search.named.is_none();
             }
-            let found = search.strip(line);
+            let found = search.strip(self.untallied(line));
             search.context
                 || search
                     .regex
@@ -205,12 +209,32 @@ impl LogProbe {
         later.or(own)
     }
 
+    /// A line without the count that `uniq -c` put before it.
+    fn untallied<'l>(&self, line: &'l str) -> &'l str {
+        if !self.after.iter().any(|step| matches!(step, Step::Tally)) {
+            return line;
+        }
+        let rest = line
+            .trim_start()
+            .trim_start_matches(|ch: char| ch.is_ascii_digit());
+        rest.strip_prefix([' ', '\t']).unwrap_or(line)
+    }
+
     /// Lines come out as they went in.
     fn keeps_lines(&self) -> bool {
         !self
             .after
             .iter()
             .any(|step| matches!(step, Step::Reshape | Step::Count))
+    }
+
+    /// It shows the log's own lines, in their order.
+    fn keeps_order(&self) -> bool {
+        self.keeps_lines()
+            && !self
+                .after
+                .iter()
+                .any(|step| matches!(step, Step::Sort | Step::Tally))
     }
 }
 
@@ -353,7 +377,7 @@ fn looked(probe: &LogProbe, path: &str, lines: &[&TextLine], output: &Output<'_>
         whole || matches!(part, Part::Start(_)),
         output.stream,
     );
-    let keeps = probe.keeps_lines();
+    let keeps = probe.keeps_order();
     let mut seen = Vec::new();
     if keeps {
         let from = lines.first().map_or(0, |line| line.from);
@@ -426,7 +450,8 @@ fn covered(probe: &LogProbe, part: Part, lines: usize) -> (bool, bool) {
             }
             // Without some of its lines the end is still the end's neighbourhood.
             Step::Some => whole = false,
-            Step::Search(_) | Step::Reshape | Step::Count => {
+            Step::Sort => end = false,
+            Step::Search(_) | Step::Tally | Step::Reshape | Step::Count => {
                 whole = false;
                 end = false;
             }
@@ -467,7 +492,7 @@ fn searched(
     let mut files = Vec::new();
     let mut matches = 0;
     for line in &lines {
-        let found = search.strip(line.last_written().0);
+        let found = search.strip(probe.untallied(line.last_written().0));
         matches += i64::from(found.matched);
         numbers.push(found.number);
         files.push(found.file);

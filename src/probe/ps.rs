@@ -447,7 +447,10 @@ fn emit(
         lines,
         ProcessLook {
             tool: "ps".to_owned(),
-            full: pattern.is_some() && ask.names.is_empty() && shows_command_lines(ctx.invocation),
+            full: pattern.is_some()
+                && ask.names.is_empty()
+                && shows_command_lines(ctx.invocation)
+                && !ctx.filter.searches_narrowed(),
             everything: ask.everything && ctx.filter.patterns.is_empty(),
             cut: ctx.filter.cut(
                 shown

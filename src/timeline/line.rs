@@ -5,7 +5,7 @@
 
 use crate::event::{Exit, Stream};
 use crate::fact::{self, Fact, Observed};
-use crate::shell::{Condition, HopKind, Invocation, Kill, RedirectTo, Tree, Tri};
+use crate::shell::{Condition, EarlyExpansion, HopKind, Invocation, Kill, RedirectTo, Tree, Tri};
 
 use super::Command;
 
@@ -84,11 +84,7 @@ pub(super) fn facts(command: &Command) -> Vec<OfLine> {
         }
     }
     for early in &tree.early {
-        let text = tree
-            .shells
-            .iter()
-            .find(|shell| shell.started_by == Some(early.hop));
-        let text = text.map(|shell| shell.text.clone()).unwrap_or_default();
+        let text = read_inside(tree, early);
         out.push(OfLine {
             fact: fact::EarlyExpansion {
                 // What the inner side sets itself was never meant to be expanded on this one.
@@ -106,6 +102,33 @@ pub(super) fn facts(command: &Command) -> Vec<OfLine> {
         });
     }
     out
+}
+
+/// The text that holds what was expanded, as the inner side gets it: that of the hop's own shell, or
+/// of one below it that reads a here-document (`ssh h bash -s << END`).
+fn read_inside(tree: &Tree, early: &EarlyExpansion) -> String {
+    let own = tree
+        .shells
+        .iter()
+        .find(|shell| shell.started_by == Some(early.hop))
+        .map(|shell| shell.text.as_str());
+    let below = tree.shells.iter().filter(|shell| {
+        shell
+            .started_by
+            .is_some_and(|hop| tree.hop_chain(hop).contains(&early.hop))
+    });
+    let holds = |text: &str| {
+        early
+            .names
+            .iter()
+            .any(|name| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}")))
+    };
+    own.into_iter()
+        .chain(below.map(|shell| shell.text.as_str()))
+        .find(|text| holds(text))
+        .or(own)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn run(invocation: &Invocation, ran: Tri) -> fact::Run {
@@ -253,7 +276,8 @@ pub(super) fn exit(command: &Command) -> fact::Exit {
     let first = tree
         .invocations
         .iter()
-        .find(|invocation| invocation.parent.is_none());
+        .find(|invocation| invocation.parent.is_none() && !invocation.substituted)
+        .or_else(|| tree.invocations.first());
     let last = tree
         .leaves()
         .filter(|leaf| !leaf.substituted && !leaf.background)
@@ -363,9 +387,42 @@ impl<'a> Fates<'a> {
         ) {
             (Exit::Running | Exit::Lost | Exit::Stopped(_), _) | (_, None) => Tri::Unknown,
             (_, Some(Condition::Always)) => Tri::Yes,
+            (_, Some(Condition::IfOk(before))) if self.failed(before) => Tri::No,
             (_, Some(Condition::IfOk(before))) => self.after_success(index, before),
             (_, Some(_)) => Tri::Unknown,
         }
+    }
+
+    /// What must succeed first did not, as the shell's own word says (`cd: X: No such file`), or was
+    /// not come to itself.
+    fn failed(&self, index: usize) -> bool {
+        let Some(invocation) = self.command.tree.invocations.get(index) else {
+            return false;
+        };
+        let operand = invocation
+            .args()
+            .last()
+            .map_or("", |word| word.text.as_str());
+        let of_the_shell = |text: &str| match invocation.program() {
+            "cd" | "pushd" => text.contains("cd") || text.contains("pushd"),
+            // What a file that was read complains of itself (`env.sh: line 3: …`) is not meant.
+            "." | "source" => {
+                text.contains(operand) && !text.contains(&format!("{operand}: line "))
+            }
+            _ => false,
+        };
+        let complained = self.command.facts.iter().any(|observed| {
+            observed.invocation == Some(index)
+                && match &observed.fact {
+                    Fact::NotRun(missing) => missing.path.is_empty(),
+                    Fact::Line(line) => {
+                        line.source != "log" && of_the_shell(&line.text) && refused(&line.text)
+                    }
+                    _ => false,
+                }
+        });
+        complained
+            || matches!(invocation.condition, Condition::IfOk(before) if before < index && self.failed(before))
     }
 
     /// `cd X && job &`: the job ran when the cd left no complaint.
@@ -427,6 +484,24 @@ impl<'a> Fates<'a> {
         });
         if refused { Tri::No } else { ran }
     }
+}
+
+/// A shell could not go there, or could not read that file: bash, zsh, dash, busybox, fish.
+fn refused(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    [
+        "no such file or directory",
+        "not a directory",
+        "permission denied",
+        "can't cd to",
+        "can't open",
+        "cannot open",
+        "not found",
+        "does not exist",
+        "too many arguments",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
 }
 
 fn refusal(text: &str) -> bool {

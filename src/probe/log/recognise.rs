@@ -414,9 +414,10 @@ fn step(stage: &Invocation) -> Step {
         | "uniq" | "strings" | "col" | "ansi2txt" => {
             let args = Args::of(stage, 0, "d f c b w");
             let columns = stage.program() == "cut" && args.has(&["f"]);
-            let numbered = stage.program() == "uniq" && args.has(&["c"]);
-            if columns || numbered {
+            if columns {
                 Step::Reshape
+            } else if stage.program() == "uniq" && args.has(&["c", "count"]) {
+                Step::Tally
             } else {
                 Step::Clear
             }
@@ -438,6 +439,7 @@ fn step(stage: &Invocation) -> Step {
             Some((Part::End(lines), _)) => Step::Tail(lines),
             _ => Step::Some,
         },
+        "sort" | "tac" => Step::Sort,
         "wc" => Step::Count,
         program if is_search(program) => match Search::of(stage) {
             Some(search) if search.invert && !search.counts => Step::Some,
