@@ -404,7 +404,11 @@ impl<'a> Fates<'a> {
             .last()
             .map_or("", |word| word.text.as_str());
         let of_the_shell = |text: &str| match invocation.program() {
-            "cd" | "pushd" => text.contains("cd") || text.contains("pushd"),
+            // Another cd of the same line may be the one that failed.
+            "cd" | "pushd" => {
+                (text.contains("cd") || text.contains("pushd"))
+                    && (operand.contains('$') || text.contains(base(operand)))
+            }
             // What a file that was read complains of itself (`env.sh: line 3: …`) is not meant.
             "." | "source" => {
                 text.contains(operand) && !text.contains(&format!("{operand}: line "))
