@@ -162,12 +162,35 @@ impl Probe for Du {
         invocation.program() == "du"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|line, _| match size_and_path(line) {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        let args = Args::of(ctx.invocation, DU_VALUED);
+        let roots: Vec<&str> = args.texts().collect();
+        let literal = args.operands.iter().all(|word| word.literal)
+            && !roots.iter().any(|root| root.contains(['*', '?', '[']));
+        let sums = args.has(&["s", "summarize"]) || args.value(&["d", "max-depth"]) == Some("0");
+        // One line for each that was named, and the last one for all of them.
+        let lines = roots.len().max(1) + usize::from(args.has(&["c", "total"]));
+        let under = move |path: &str| {
+            !literal
+                || path == "total"
+                || roots.is_empty() && path.starts_with('.')
+                || roots.iter().any(|root| {
+                    let root = root.trim_end_matches('/');
+                    path.strip_prefix(root)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                })
+        };
+        let fit = move |line: &str, _: usize| match size_and_path(line) {
+            Some((_, path)) if !under(path) => Fit::No,
             Some(_) if line.contains('\t') => Fit::Surely,
             Some(_) => Fit::Perhaps,
             None => Fit::No,
-        })
+        };
+        if sums && literal {
+            Grammar::exactly(lines, fit)
+        } else {
+            Grammar::any(fit)
+        }
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

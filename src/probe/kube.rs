@@ -518,7 +518,7 @@ fn describe_pods(lines: &[Shown], asked: &str, sink: &mut Sink<'_>) {
         if outer && text.starts_with("Name:") && open.told.is_some() {
             std::mem::replace(&mut open, fresh(at)).emit(lines, sink);
         }
-        if open.in_events || text.contains("  Warning  ") || text.starts_with("Warning  ") {
+        if open.in_events || is_event_row(text) {
             event(line, &open.pod.name, sink);
             continue;
         }
@@ -638,6 +638,14 @@ fn condition_reason(text: &str) -> String {
         .skip(4)
         .collect::<Vec<_>>()
         .join(": ")
+}
+
+/// A row of the events, whose head a `tail` or `grep` may have taken away.
+fn is_event_row(text: &str) -> bool {
+    let row = |level: &str| {
+        text.starts_with(&format!("{level}  ")) || text.contains(&format!("  {level}  "))
+    };
+    row("Warning") || row("Normal")
 }
 
 /// `Warning  Unhealthy  3m1s (x18 over 19m)   kubelet  Liveness probe failed: …`

@@ -145,6 +145,41 @@ fn ss_row(text: &str) -> Option<Socket> {
     })
 }
 
+/// A row of which awk kept some columns: the own address (`ss`'s fourth), and perhaps the process.
+fn part_of_row(text: &str, listening: bool) -> Option<Socket> {
+    let local = text.split_whitespace().next()?;
+    let (host, port) = address(local)?;
+    let good = host == "*" || host.starts_with('[') || host.contains(['.', ':', '%']);
+    let port = port.filter(|_| good)?;
+    let rest = text.split_once("users:((").map_or("", |(_, rest)| rest);
+    Some(Socket {
+        port,
+        address: Some(host.to_owned()),
+        listening,
+        state: None,
+        peer: None,
+        pid: rest
+            .split_once("pid=")
+            .and_then(|(_, rest)| leading_int(rest))
+            .map(|(pid, _)| pid),
+        process: rest.split('"').nth(1).map(str::to_owned),
+        recv_q: None,
+    })
+}
+
+/// Whether what awk printed begins with the own address and nothing else was changed.
+fn keeps_address(filter: &super::filter::Filter) -> bool {
+    let first = filter
+        .columns
+        .as_ref()
+        .and_then(|columns| columns.fields.first().copied().flatten());
+    first == Some(4)
+        && !filter.reshaped
+        && !filter.opaque
+        && !filter.numbered
+        && filter.counted.is_none()
+}
+
 impl Probe for Ss {
     fn recognises(&self, invocation: &Invocation) -> bool {
         invocation.program() == "ss"
@@ -168,6 +203,7 @@ impl Probe for Ss {
                 || line.starts_with("Netid")
                 || line.starts_with("Recv-Q")
                 || ss_row(line).is_some()
+                || keeps_address(ctx.filter) && part_of_row(line, true).is_some()
             {
                 Fit::Surely
             } else if summary {
@@ -201,11 +237,22 @@ impl Probe for Ss {
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
         let args = Args::of(ctx.invocation, "f F A D N query family filter");
-        if args.has(&["s", "summary"]) || !ctx.filter.keeps_lines() {
-            return;
-        }
         let listening =
             args.has(&["l", "listening"]) || args.texts().any(|word| word == "listening");
+        if args.has(&["s", "summary"]) {
+            return;
+        }
+        if listening && keeps_address(ctx.filter) {
+            for line in lines {
+                if let Some(socket) = part_of_row(&line.text, true) {
+                    sink.line(line, socket);
+                }
+            }
+            return;
+        }
+        if !ctx.filter.keeps_lines() {
+            return;
+        }
         let states_named = args
             .texts()
             .any(|word| matches!(word, "state" | "established" | "connected"));
@@ -752,6 +799,14 @@ impl Probe for Fuser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn awk_may_leave_the_address_and_the_process() {
+        let part = part_of_row("*:6379 users:((\"gcs\",pid=3402,fd=22))", true).unwrap();
+        assert_eq!((part.port, part.pid), (6379, Some(3402)));
+        assert_eq!(part.process.as_deref(), Some("gcs"));
+        assert!(part_of_row("Local", true).is_none());
+    }
 
     #[test]
     fn ss_rows_have_a_state_or_none() {
