@@ -166,7 +166,9 @@ impl Probe for Du {
         let args = Args::of(ctx.invocation, DU_VALUED);
         let roots: Vec<&str> = args.texts().collect();
         let literal = args.operands.iter().all(|word| word.literal)
-            && !roots.iter().any(|root| root.contains(['*', '?', '[']));
+            && !roots
+                .iter()
+                .any(|root| root.contains(['*', '?', '[', '{', '$', '~']));
         let sums = args.has(&["s", "summarize"]) || args.value(&["d", "max-depth"]) == Some("0");
         // One line for each that was named, and the last one for all of them.
         let lines = roots.len().max(1) + usize::from(args.has(&["c", "total"]));
