@@ -151,6 +151,7 @@ fn settle(
     parties: &mut [Party<'_>],
     reading: &mut Reading,
 ) {
+    let mixed = shares_one_pipe(look, stream, &lines);
     let owners = owners(look, stream, &lines, parties);
     let mut open: Option<Span> = None;
     for (line, owner) in lines.into_iter().zip(owners) {
@@ -178,7 +179,7 @@ fn settle(
                             confidence,
                         }),
                     }
-                    if stream == Stream::Stderr {
+                    if stream == Stream::Stderr || mixed {
                         party.complained = true;
                     }
                     party.lines.push(line);
@@ -195,6 +196,21 @@ fn settle(
     reading.unclaimed.extend(open);
 }
 
+/// Whether standard error went the way of standard output (`2>&1` around the recorder): ssh failed,
+/// standard error is silent, and all that was printed are ssh's own words.
+fn shares_one_pipe(look: &Look<'_>, stream: Stream, lines: &[Shown]) -> bool {
+    let silent = |(other, bytes): &(Stream, &[u8])| {
+        *other != Stream::Stderr || bytes.iter().all(u8::is_ascii_whitespace)
+    };
+    look.exit == Exit::Code(255)
+        && stream == Stream::Stdout
+        && look.streams.iter().all(silent)
+        && lines
+            .iter()
+            .filter(|line| !line.text.trim().is_empty())
+            .all(|line| shellmsg::is_ssh_line(&line.text))
+}
+
 fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>]) -> Vec<Owner> {
     let mut owners: Vec<Owner> = vec![None; lines.len()];
     // What ssh and container engines say themselves is nobody else's.
@@ -208,7 +224,8 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
             (Some(HopKind::Container), _) => shellmsg::is_engine_line,
             _ => continue,
         };
-        if stream == Stream::Stdout && party.speaker.err != Some(stream) {
+        let mixed = || own("ssh: ") && shares_one_pipe(look, stream, lines);
+        if stream == Stream::Stdout && party.speaker.err != Some(stream) && !mixed() {
             continue;
         }
         left.retain(|at| {
@@ -633,7 +650,10 @@ fn some_may_be_its(parties: &[Party<'_>], at: usize, unclaimed: &[Span]) -> bool
 fn said_by_shell(look: &Look<'_>, party: &Party<'_>, lines: &[Shown], sink: &mut Sink<'_>) {
     let speaker = &party.speaker;
     for line in lines {
-        let complains = line.stream != Stream::Stdout || speaker.err == Some(Stream::Stdout);
+        // What a hop itself has on standard output are its own words, down one pipe with the rest.
+        let complains = line.stream != Stream::Stdout
+            || speaker.err == Some(Stream::Stdout)
+            || speaker.invocation.hop == Some(HopKind::Ssh);
         if !complains {
             continue;
         }

@@ -269,6 +269,22 @@ fn a_long_output_is_aligned_at_both_ends() {
 }
 
 #[test]
+fn what_ssh_says_down_one_pipe_is_still_ssh_s() {
+    let said = "ssh: Could not resolve hostname gpu01: Name or service not known\n";
+    let read = reading("ssh gpu01 'pgrep -fa server; tail /x'", 255, said);
+    let facts: Vec<&str> = read.facts.iter().map(|one| one.fact.name()).collect();
+    assert!(facts.contains(&"reach"), "{facts:?}");
+    assert!(
+        !facts.contains(&"process_look") && !facts.contains(&"log_look"),
+        "{facts:?}"
+    );
+    // A remote command that prints such a line, and fails by itself, keeps it.
+    let read = reading("ssh gpu01 'cat /tmp/x.log'", 0, said);
+    let facts: Vec<&str> = read.facts.iter().map(|one| one.fact.name()).collect();
+    assert!(facts.contains(&"log_look"), "{facts:?}");
+}
+
+#[test]
 fn a_self_kill_says_nothing_of_what_came_after() {
     let reading = reading("ssh h 'pkill -f srv; pgrep -fa srv; ls -d /x'", 255, "");
     assert!(reading.facts.is_empty(), "{:?}", reading.facts);

@@ -196,6 +196,7 @@ fn next(rest: &str, head: &mut Head) -> Option<usize> {
         _ => {}
     }
     glog(rest, head)
+        .or_else(|| unix_time(rest, head))
         .or_else(|| numbered(rest, head))
         .or_else(|| placed(rest, head))
         .or_else(|| redis(rest, head))
@@ -261,6 +262,17 @@ fn severity(number: u32) -> &'static str {
     }
 }
 
+/// `1786342981: ` of mosquitto, `1786342981.123 ` of squid: seconds since 1970.
+fn unix_time(rest: &str, head: &mut Head) -> Option<usize> {
+    if head.when.is_some() {
+        return None;
+    }
+    let (when, length) = time::unix_at_front(rest)?;
+    head.when = Some(when);
+    let colon = usize::from(rest.get(length..)?.starts_with(':'));
+    Some(length + colon)
+}
+
 /// `12: ` of `srun -l` before a time or level; MySQL's thread before a bracket.
 fn numbered(rest: &str, head: &mut Head) -> Option<usize> {
     let text = rest.trim_start_matches(' ');
@@ -321,7 +333,7 @@ fn bracketed_time(rest: &str, head: &mut Head) -> Option<usize> {
     if head.when.is_some() {
         return None;
     }
-    let (when, length) = time::at_front(inside)?;
+    let (when, length) = time::at_front(inside).or_else(|| time::unix_at_front(inside))?;
     head.when = Some(when);
     let mut words = inside
         .get(length..)

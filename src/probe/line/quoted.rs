@@ -59,7 +59,8 @@ const WORKED_IN: [&str; 6] = ["docs", "example", "examples", "sample", "test", "
 /// with the place in the source where it was said (`Indexing.cu:1422: … Assertion … failed.`).
 pub(crate) fn is_quoted(context: &Context<'_>, line: &str) -> bool {
     let program = context.program;
-    SHOW_TEXT.contains(&program)
+    let own = line.trim_start_matches("^C").strip_prefix(program);
+    SHOW_TEXT.contains(&program) && !own.is_some_and(|rest| rest.starts_with(": "))
         || is_document(context.path)
         || program == "git" && context.source != "stderr" && is_of_a_repository(line)
         || SEARCH.contains(&program)
@@ -161,7 +162,7 @@ mod tests {
         for (program, path, text) in shown {
             assert!(quoted(program, path, text), "{program} {path}: {text}");
         }
-        let said: [(&str, &str, &str); 12] = [
+        let said: [(&str, &str, &str); 13] = [
             (
                 "grep",
                 "/srv/run/out.log",
@@ -196,6 +197,11 @@ mod tests {
                 "docker",
                 "",
                 "Error response from daemon: No such container: x",
+            ),
+            (
+                "strace",
+                "",
+                "strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted",
             ),
             ("cat", "/proc/1/status", "State:\tD (disk sleep)"),
         ];

@@ -180,3 +180,23 @@ fn the_usual_formats_are_read() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn seconds_since_1970_are_times() {
+    for line in [
+        "1786342981: Error: Address already in use",
+        "1786342981.000    45 10.0.0.9 TCP_MISS/503 0 GET http://h/ - HIER_NONE/-",
+        "[1786342981] SERVICE ALERT: db;load;CRITICAL;HARD;4;load is high",
+    ] {
+        let facts = read(line);
+        assert_eq!(facts[0].time_us, Some(1_786_342_981_000_000), "{line}");
+    }
+    for line in [
+        "1786342981 bytes read, error",
+        "9786342981: error",
+        "17863429: error",
+    ] {
+        assert_eq!(read(line)[0].time_us, None, "{line}");
+    }
+    assert_eq!(read("1786342981: Error: in use")[0].level, "error");
+}

@@ -58,6 +58,32 @@ impl When {
     }
 }
 
+/// Seconds since 1970 at the front of a text, and their length: `1786342981: `, `1786342981.123 `.
+///
+/// Only of the years 2001 to 2043, and only where what follows says that the number is one of a
+/// prefix: a colon and a blank, or a fraction of three digits and a blank.
+pub(super) fn unix_at_front(text: &str) -> Option<(When, usize)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: f64 = (digits == 10)
+        .then(|| text.get(..digits)?.parse().ok())
+        .flatten()?;
+    let rest = text.get(digits..)?;
+    if rest.starts_with(": ") || rest.is_empty() {
+        return (number < 2.3e9)
+            .then(|| When::of_number(number))
+            .flatten()
+            .map(|when| (when, digits));
+    }
+    let parts = rest.strip_prefix('.')?;
+    let thousandths = parts.get(..3)?.parse::<u32>().ok()?;
+    let ends = parts.get(3..)?.starts_with([' ', '\t']);
+    let number = number + f64::from(thousandths) / 1e3;
+    let when = (ends && number < 2.3e9)
+        .then(|| When::of_number(number))
+        .flatten()?;
+    Some((when, digits + 4))
+}
+
 /// Days since 1970-01-01 of a date of the Gregorian calendar.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
