@@ -19,6 +19,7 @@ pub mod locked;
 pub mod session;
 pub mod sys;
 pub mod modes;
+pub mod named;
 pub mod keep;
 pub mod writer;
 pub mod spawn;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     name = "rec",
     version,
     about = "Record what you run while you debug a server, and be told what is wrong",
-    override_usage = "rec [--quiet] [--session S] COMMAND [ARG…]\n       rec VERB [OPTIONS]",
+    override_usage = "rec [--quiet] [--session S] COMMAND [ARG…]\n       rec [--session S] VERB [OPTIONS]",
     after_help = "The first word decides: one of the verbs above, or a program to record.\n\
                   `rec -- WORD …` always records. Options of rec stand before the program.\n\n\
                   Start with:  rec ssh HOST 'COMMAND'   then:  rec why",
@@ -23,18 +23,19 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// Reads a line, the program's name first.
+/// Reads a line, the program's name first. `colour`: help may be written with escapes.
 ///
 /// # Errors
 /// When it is no verb's line, or asks for help: the text to show, and whether it is an error.
-pub fn read(words: Vec<std::ffi::OsString>) -> Result<Cli, (String, bool)> {
+pub fn read(words: Vec<std::ffi::OsString>, colour: bool) -> Result<Cli, (String, bool)> {
     Cli::try_parse_from(words).map_err(|error| {
         if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
             let said = "rec: an argument is not UTF-8; titles, notes, queries and names are text\n\
                         \x20    write it in UTF-8, or in escapes your shell knows: $'caf\\u00e9'";
             return (said.to_owned(), true);
         }
-        let text = if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        // What is wrong holds words that were typed, and no colours: those could not be told apart.
+        let text = if colour && !error.use_stderr() {
             error.render().ansi().to_string()
         } else {
             error.render().to_string()

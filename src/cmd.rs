@@ -8,6 +8,7 @@ mod page;
 pub mod paint;
 pub mod timeline;
 pub mod why;
+mod whole;
 pub mod explain;
 pub mod next;
 pub mod show;

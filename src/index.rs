@@ -13,10 +13,14 @@ mod search;
 mod tokens;
 mod update;
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use tantivy::directory::error::LockError;
+use rustix::fs::{FlockOperation, flock};
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -27,6 +31,7 @@ use thiserror::Error;
 use self::tokens::{WORDS, Words};
 use self::update::Update;
 use crate::capture::home::Home;
+use crate::capture::sys::words;
 use crate::store::{Store, StoreError, make_private_dir};
 use crate::time::Micros;
 
@@ -37,12 +42,18 @@ pub use search::{Hit, Hits, Search};
 const VERSION: &str = "1";
 /// What the writer may hold in memory.
 const WRITER_BYTES: usize = 50_000_000;
+/// How often a rebuild asks for an index that another process writes, and when.
+const TRIES: u32 = 400;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the index does not answer.
 #[derive(Debug, Error)]
 pub enum IndexError {
     /// Its folder cannot be used.
-    #[error("cannot use the search index in {path}: run `rec rebuild`")]
+    #[error(
+        "the search index in {path} cannot be read or written: {}",
+        words(source)
+    )]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -52,13 +63,28 @@ pub enum IndexError {
     },
     /// It is damaged, or another version made it.
     #[error("the search index does not answer: run `rec rebuild`")]
-    Engine(#[from] TantivyError),
+    Engine(TantivyError),
+    /// The system keeps it from being read or written.
+    #[error("the search index cannot be read or written: {}", words(.0))]
+    System(Arc<std::io::Error>),
     /// The store behind it does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another process writes it all the time.
+    #[error("the search index is held by another process: wait for it to finish, then try again")]
+    Busy,
     /// The query has a part that could only find nothing.
     #[error("the search is not understood: {}", .0.problem)]
     Query(BadQuery),
+}
+
+impl From<TantivyError> for IndexError {
+    fn from(error: TantivyError) -> Self {
+        match systems(&error) {
+            Some(source) => Self::System(source),
+            None => Self::Engine(error),
+        }
+    }
 }
 
 /// The index's fields.
@@ -144,7 +170,21 @@ impl Index {
             Ok(index) => index,
             // Whatever is wrong with what it holds: all of it follows from the log.
             Err(error) if !is_the_systems(&error) => {
-                remove(home)?;
+                let _lock = mending(home)?;
+                // Another process may have been quicker.
+                match open() {
+                    Ok(index) => index,
+                    Err(error) if is_the_systems(&error) => return Err(error.into()),
+                    Err(_) => {
+                        remove(home)?;
+                        make_private_dir(&folder)?;
+                        open()?
+                    }
+                }
+            }
+            Err(TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_))) => {
+                // Another process that mends it took the folder away in between.
+                let _lock = mending(home)?;
                 make_private_dir(&folder)?;
                 open()?
             }
@@ -180,16 +220,45 @@ impl Index {
         Ok(seq.parse().ok().map(|seq| (seq, event.to_owned())))
     }
 
+    /// Makes everything in the index of the store's home anew. Who searches meanwhile finds what was
+    /// there before; who writes it is waited for.
+    ///
+    /// # Errors
+    /// As [`Index::catch_up`].
+    pub async fn renew(store: &Store) -> Result<(), IndexError> {
+        for _ in 0..TRIES {
+            let renewed = match Self::open(store.home()) {
+                Ok(mut index) => index.follow(store, true).await,
+                Err(error) => Err(error),
+            };
+            match renewed {
+                Ok(Caught { busy: false, .. }) => return Ok(()),
+                Ok(_) => tokio::time::sleep(PAUSE).await,
+                // It does not hold together: from nothing, then.
+                Err(IndexError::Engine(_)) => {
+                    let _lock = mending(store.home())?;
+                    remove(store.home())?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(IndexError::Busy)
+    }
+
     /// Follows the read tables. One process writes at a time; where another does, this one leaves it
     /// to that.
     ///
     /// # Errors
     /// When the index cannot be written or the store does not answer.
     pub async fn catch_up(&mut self, store: &Store) -> Result<Caught, IndexError> {
+        self.follow(store, false).await
+    }
+
+    async fn follow(&mut self, store: &Store, anew: bool) -> Result<Caught, IndexError> {
         let (mut from, event) = self.mark()?.unwrap_or_default();
         // Where another event stands there now, it followed another log: one that was damaged, lost,
         // or is newer than the backup that lies in its place.
-        let stale = from > 0 && store.event_at(from).await? != Some(event);
+        let stale = anew || (from > 0 && store.event_at(from).await? != Some(event));
         if stale {
             from = 0;
             if !store.is_read_only() {
@@ -218,7 +287,8 @@ impl Index {
         if stale {
             writer.delete_all_documents()?;
         }
-        let mut update = Update::new(self, writer);
+        // What is there is replaced at once: until then a search finds the old.
+        let mut update = Update::new(self, writer, stale);
         update.follow(store, from, to, &findings).await?;
         let documents = update.documents;
         update.finish()?;
@@ -256,25 +326,67 @@ pub async fn search(
 
 /// Whether the system refused, and what the index holds may be in order.
 fn is_the_systems(error: &TantivyError) -> bool {
-    matches!(
-        error,
-        TantivyError::OpenDirectoryError(_)
-            | TantivyError::IoError(_)
-            | TantivyError::LockFailure(..)
-    )
+    systems(error).is_some()
+        || matches!(
+            error,
+            TantivyError::OpenDirectoryError(_) | TantivyError::LockFailure(..)
+        )
 }
 
-/// Removes the index in `home`; it is made again when it is next opened.
+/// What the system said, where it was the system. A file of the index that is not there is the index's.
+fn systems(error: &TantivyError) -> Option<Arc<std::io::Error>> {
+    let source = match error {
+        TantivyError::IoError(source) => source,
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => io_error,
+        TantivyError::LockFailure(LockError::IoError(source), _) => source,
+        _ => return None,
+    };
+    Some(Arc::clone(source))
+}
+
+/// Held while a damaged index is replaced.
+fn mending(home: &Path) -> Result<File, IndexError> {
+    let path = home.join("index.lock");
+    let refused = |source| IndexError::Folder {
+        path: path.clone(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(refused)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|error| refused(error.into()))?;
+    Ok(file)
+}
+
+/// What a folder of an index that goes is called.
+const GONE: &str = "index.gone-";
+
+/// Removes the index in `home`; it is made again when it is next opened. It goes at once: nobody finds
+/// half of one.
 ///
 /// # Errors
 /// When the system refuses.
 pub fn remove(home: &Path) -> Result<(), IndexError> {
     let folder = home.join("index");
-    match fs::remove_dir_all(&folder) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(IndexError::Folder {
-            path: folder,
-            source,
-        }),
-        _ => Ok(()),
+    let refused = |source| IndexError::Folder {
+        path: folder.clone(),
+        source,
+    };
+    let gone = home.join(format!("{GONE}{}", uuid::Uuid::new_v4()));
+    match fs::rename(&folder, &gone) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(refused)?,
     }
+    // What an end in the middle left behind goes as well.
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(GONE) && entry.path() != gone {
+            fs::remove_dir_all(entry.path()).ok();
+        }
+    }
+    fs::remove_dir_all(&gone).map_err(refused)
 }

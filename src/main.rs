@@ -15,7 +15,9 @@ fn main() -> ExitCode {
     }
     match run::understand(words) {
         Line::Record(options, argv) => run::run(&options, &argv),
-        Line::Verb(words) => verbs::main(std::iter::once(name).chain(words).collect()),
+        Line::Verb(options, words) => {
+            verbs::main(&options, std::iter::once(name).chain(words).collect())
+        }
         Line::Wrong(why) => run::refuse(&why),
     }
 }

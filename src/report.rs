@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::capture::sys::words;
+use crate::diagnosis::words::tame;
 use crate::export::jsonl::ExportError;
 use crate::index::IndexError;
 use crate::projection::IngestError;
@@ -61,7 +63,11 @@ impl CommandError {
         let mut text = format!("rec: {}", self.source);
         let mut last = self.source.to_string();
         for cause in self.source.chain().skip(1) {
-            let cause = cause.to_string();
+            // The system's words, without its numbers.
+            let cause = match cause.downcast_ref() {
+                Some(refusal) => words(refusal),
+                None => cause.to_string(),
+            };
             if !last.contains(&cause) {
                 text.push_str(": ");
                 text.push_str(&cause);
@@ -89,6 +95,12 @@ impl<E: Into<anyhow::Error>> From<E> for CommandError {
             hints,
         }
     }
+}
+
+/// A text as it may stand on a terminal: its lines stay, and nothing in them steers. Everything that
+/// goes to standard error goes through here.
+pub fn plain(text: &str) -> String {
+    text.split('\n').map(tame).collect::<Vec<_>>().join("\n")
 }
 
 /// What is wrong with the database, where an error says that it is damaged.
@@ -137,6 +149,14 @@ fn where_to_look(what: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_that_is_said_steers_the_terminal() {
+        assert_eq!(
+            plain("rec: no\u{1b}[31m\u{202e}\n     tab\there"),
+            "rec: no\u{fffd}[31m\u{fffd}\n     tab here"
+        );
+    }
 
     #[test]
     fn says_each_cause_once_and_the_hint_below() {

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::capture::named::{self, Unread, Why};
+
+/// The most that a file of settings may hold, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// What is wrong in `config.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{path}:{line}: {problem}", path = .path.display())]
@@ -57,16 +62,20 @@ impl Settings {
         let Some(path) = folder().map(|folder| folder.join("config.toml")) else {
             return (Self::default(), Vec::new());
         };
-        match std::fs::read(&path) {
-            Ok(bytes) => parse(&path, &String::from_utf8_lossy(&bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                (Self::default(), Vec::new())
-            }
-            Err(error) => {
+        Self::read_from(&path)
+    }
+
+    fn read_from(path: &Path) -> (Self, Vec<BadSetting>) {
+        match named::read(path, MOST_BYTES) {
+            Ok(bytes) => parse(path, &String::from_utf8_lossy(&bytes)),
+            Err(Unread {
+                why: Why::Missing, ..
+            }) => (Self::default(), Vec::new()),
+            Err(Unread { why, .. }) => {
                 let fault = BadSetting {
-                    path,
+                    path: path.to_owned(),
                     line: 1,
-                    problem: format!("cannot be read: {error}"),
+                    problem: format!("this {}; put a file of settings there", why.says()),
                 };
                 (Self::default(), vec![fault])
             }
@@ -116,6 +125,16 @@ fn parse(path: &Path, text: &str) -> (Settings, Vec<BadSetting>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_holds_no_settings() {
+        let (settings, faults) = Settings::read_from(Path::new("/dev/zero"));
+        assert_eq!(settings, Settings::default());
+        assert_eq!(
+            faults[0].to_string(),
+            "/dev/zero:1: this is a device; put a file of settings there"
+        );
+    }
 
     #[test]
     fn what_is_known_counts_and_what_is_not_is_said() {

@@ -93,6 +93,11 @@ impl Store {
         self.full
     }
 
+    /// Whether the disk that it is on has no room now.
+    pub fn disk_is_full(&self) -> bool {
+        error::is_full(&self.home)
+    }
+
     /// There was none before it was opened.
     pub fn is_new(&self) -> bool {
         self.new
@@ -114,6 +119,11 @@ impl Store {
 
     /// Begins a transaction that writes.
     async fn write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+        if self.full {
+            return Err(StoreError::Full {
+                path: self.path.clone(),
+            });
+        }
         if self.read_only {
             return Err(StoreError::ReadOnly {
                 path: self.path.clone(),

@@ -32,6 +32,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -42,6 +43,7 @@ use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
+use crate::capture::sys;
 use data::Data;
 use failure::Failure;
 use guard::Guard;
@@ -65,13 +67,12 @@ pub struct ServeOptions {
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {listen}: is another `rec serve` running? (--listen takes another)")]
+    #[error("cannot listen on {listen}: {}", why_not_there(why))]
     Listen {
         /// The address.
         listen: SocketAddr,
         /// The system's reason.
-        #[source]
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The system gave no randomness for a token.
     #[error("no token could be made")]
@@ -118,10 +119,50 @@ pub fn router(site: Site) -> Router {
         .route("/static/{*path}", get(assets::asset))
         .fallback(async || Failure::no_page())
         .layer(middleware::from_fn_with_state(site.data.clone(), current))
+        .layer(middleware::from_fn(in_words))
         .layer(CompressionLayer::new())
         .layer(CatchPanicLayer::new())
         .layer(check)
         .with_state(site)
+}
+
+/// Why an address cannot be listened on, and what to do.
+fn why_not_there(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "something listens there already, perhaps another `rec serve`; --listen takes another \
+             port"
+                .to_owned()
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; --listen 127.0.0.1:7373 is its own, \
+             --listen 0.0.0.0:7373 is all it has"
+                .to_owned()
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "this user may not; ports from 1024 on are free to use".to_owned()
+        }
+        _ => format!("{}; --listen takes another address", sys::words(source)),
+    }
+}
+
+/// What a handler cannot make sense of is answered with a page of ours.
+async fn in_words(request: Request, next: Next) -> Response {
+    let asks = matches!(*request.method(), Method::GET | Method::HEAD);
+    let response = next.run(request).await;
+    let is_bare = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if asks && is_bare && response.status() == StatusCode::BAD_REQUEST {
+        return Failure::bad_request(
+            "This address does not read.",
+            "It may have been cut short or changed when it was copied. Start from the sessions, or \
+             search.",
+        )
+        .into_response();
+    }
+    response
 }
 
 /// Pages of a database that is another one by now would show what is no longer there.
@@ -158,7 +199,7 @@ impl Server {
             .await
             .map_err(|failure| ServeError::Home(failure.what))?;
         let listen = options.listen;
-        let cannot = |source| ServeError::Listen { listen, source };
+        let cannot = |why| ServeError::Listen { listen, why };
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let (stop, stopped) = watch::channel(false);
@@ -182,7 +223,7 @@ impl Server {
 
     /// The address to open in a browser; it holds the token where one is asked for.
     pub fn url(&self) -> String {
-        let address = self.address;
+        let address = guard::reached_at(self.address);
         match &self.token {
             None => format!("http://{address}/"),
             Some(token) => format!("http://{address}/login?token={token}"),

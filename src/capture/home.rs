@@ -22,6 +22,31 @@ pub enum HomeError {
         /// The user asked about.
         uid: u32,
     },
+    /// Its name is no text, which the database cannot be opened by.
+    #[error(
+        "the folder for records, {}, is not named in UTF-8: set REC_HOME to a folder whose name is",
+        path.display()
+    )]
+    NotText {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Something else lies where it, or a folder above it, should be.
+    #[error("{} is {what}, not a folder: set REC_HOME to a folder of yours", path.display())]
+    NotFolder {
+        /// What lies there.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Something else lies where a folder in it should be.
+    #[error("{} is {what}, and rec keeps a folder there: move it away", path.display())]
+    InTheWay {
+        /// What lies there.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// It could not be made.
     #[error("cannot make {}: {}", path.display(), words(source))]
     Make {
@@ -49,8 +74,16 @@ impl Home {
     /// user's home (`HOME`, else the passwd entry).
     ///
     /// # Errors
-    /// When none of these says anything.
+    /// When none of these says anything, or what they say is no text.
     pub fn find() -> Result<Self, HomeError> {
+        let found = Self::find_any()?;
+        match found.root.to_str() {
+            Some(_) => Ok(found),
+            None => Err(HomeError::NotText { path: found.root }),
+        }
+    }
+
+    fn find_any() -> Result<Self, HomeError> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(root) = set("REC_HOME") {
             return Ok(Self::at(root));
@@ -105,12 +138,54 @@ impl Home {
         crate::capture::keys::marker(&self.root)
     }
 
+    /// Looks whether folders are where folders are to be, as far as anything is there.
+    ///
+    /// # Errors
+    /// When something else lies there: what, and what to do.
+    pub fn check(&self) -> Result<(), HomeError> {
+        let above = self
+            .root
+            .ancestors()
+            .filter(|path| path.exists() || is_link(path));
+        if let Some(path) = above.into_iter().find(|path| !path.is_dir()) {
+            return Err(HomeError::NotFolder {
+                path: path.to_owned(),
+                what: what_is(path),
+            });
+        }
+        let state = self.state_dir();
+        let within = [
+            self.spool_dir(),
+            self.broken_dir(),
+            self.index_dir(),
+            state.clone(),
+            state.join("sessions"),
+            state.join("terminals"),
+        ];
+        let not = |path: &PathBuf| (path.exists() || is_link(path)) && !path.is_dir();
+        match within.into_iter().find(not) {
+            Some(path) => Err(HomeError::InTheWay {
+                what: what_is(&path),
+                path,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Makes the folders that recording needs, readable by their owner alone.
     ///
     /// # Errors
     /// When one of them is not there and cannot be made.
     pub fn prepare(&self) -> Result<(), HomeError> {
         let state = self.state_dir();
+        let missing = [
+            self.spool_dir(),
+            state.join("sessions"),
+            state.join("terminals"),
+        ];
+        if missing.iter().any(|path| !path.is_dir()) {
+            self.check()?;
+        }
         for path in [
             self.spool_dir(),
             state.join("sessions"),
@@ -119,6 +194,19 @@ impl Home {
             make_private(&path).map_err(|source| HomeError::Make { path, source })?;
         }
         Ok(())
+    }
+}
+
+fn is_link(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink())
+}
+
+/// What lies where a folder should be, in words.
+fn what_is(path: &Path) -> &'static str {
+    match std::fs::metadata(path).map(|meta| meta.file_type()) {
+        Ok(kind) if kind.is_file() => "a file",
+        Ok(_) => "a device, pipe or socket",
+        Err(_) => "a link that leads nowhere",
     }
 }
 
@@ -171,6 +259,30 @@ mod tests {
             ("ann", Path::new("/home/ann"))
         );
         assert_eq!(find_passwd(file, 7), None);
+    }
+
+    #[test]
+    fn what_lies_in_the_way_is_named_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, b"").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path().join("none"), &link).unwrap();
+        let says = |root: &Path| {
+            let home = Home::at(root);
+            let said = home.prepare().unwrap_err().to_string();
+            assert_eq!(said, home.check().unwrap_err().to_string());
+            said
+        };
+        let is = |what: &str| format!("{what}, not a folder: set REC_HOME to a folder of yours");
+        assert!(says(&file).ends_with(&is("/file is a file")));
+        assert!(says(&file.join("below")).ends_with(&is("/file is a file")));
+        assert!(says(&link).ends_with(&is("/link is a link that leads nowhere")));
+        std::fs::write(dir.path().join("spool"), b"").unwrap();
+        assert!(
+            says(dir.path())
+                .ends_with("/spool is a file, and rec keeps a folder there: move it away")
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub const AUTOMATIC_GAP_US: i64 = 30 * 60 * 1_000_000;
 #[derive(Debug, Error)]
 pub enum SessionError {
     /// No known session has that name.
-    #[error("no session `{text}`")]
+    #[error("no session `{text}` (`rec sessions` lists them)")]
     NotThere {
         /// What was asked for.
         text: String,

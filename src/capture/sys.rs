@@ -97,6 +97,11 @@ pub fn hide_arguments() {
     }
 }
 
+/// Whether a refusal is for want of room.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
+}
+
 /// A system's refusal in a person's words, without its number.
 pub fn words(error: &io::Error) -> String {
     let known = match error.raw_os_error() {

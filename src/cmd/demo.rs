@@ -15,6 +15,7 @@ use crate::capture::quiet::{self, Recording};
 use crate::capture::session;
 use crate::cli::Demo;
 use crate::cmd::desk::Desk;
+use crate::cmd::page::wrapped;
 use crate::cmd::paint::Paint;
 use crate::cmd::verbs::say;
 use crate::cmd::{judge, next, why};
@@ -107,6 +108,7 @@ pub async fn run(args: &Demo) -> Result<ExitCode, CommandError> {
             env: Vec::new(),
         })?;
     }
+    let folder = stage.folder.clone();
     drop(stage);
     desk.close().await;
 
@@ -119,6 +121,11 @@ pub async fn run(args: &Demo) -> Result<ExitCode, CommandError> {
     say(&why::render(&diagnosis, &header, paint));
     say("\n$ rec next\n");
     say(&next::render(&diagnosis.next, paint, false));
+    let gone = format!(
+        "On a real server these would be yours to run; here {} is gone again, and looks at it find nothing.",
+        folder.display()
+    );
+    say(&format!("\n{}\n", wrapped(&gone, paint.width).join("\n")));
     say(&format!(
         "\nThe session is kept: rec timeline {0} · rec show 1 --session {0} · rec serve\n",
         id.short()

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::capture::home::Home;
 use crate::capture::sys::words;
 use crate::capture::{keys, modes, session};
-use crate::cmd::desk::{broken_own, own_files};
+use crate::cmd::desk::{self, broken_own, own_files};
 use crate::cmd::verbs::{say, say_json};
 use crate::diagnosis::words::{one_line, size, tame};
 use crate::projection::ingest;
 use crate::projection::mend::{self, Mishap};
-use crate::report::CommandError;
+use crate::report::{CommandError, plain};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::time::counted;
@@ -39,17 +39,20 @@ struct Look {
 /// # Errors
 /// When there is no home to look at.
 pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
-    let home = Home::find()
-        .map_err(|error| CommandError::from(error).hint("set REC_HOME to a folder of yours"))?;
+    let home = desk::home()?;
     let mended = modes::mend(&home);
-    let mut looks = vec![folder(&home), spools(&home), broken(&home)];
-    let (look, store) = database(&home).await;
-    looks.push(look);
-    looks.push(state(&home, store.as_ref()).await);
-    if let Some(store) = store {
-        store.close().await;
+    let mut looks = vec![folder(&home)];
+    // Where no folder is, nothing else in it can be looked at.
+    if home.check().is_ok() {
+        looks.extend([spools(&home), broken(&home)]);
+        let (look, store) = database(&home).await;
+        looks.push(look);
+        looks.push(state(&home, store.as_ref()).await);
+        if let Some(store) = store {
+            store.close().await;
+        }
+        looks.extend(mishaps(&home));
     }
-    looks.extend(mishaps(&home));
     if mended {
         looks.push(Look {
             what: "terminal",
@@ -69,7 +72,7 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
     } else {
         for look in &looks {
             let mark = if look.ok { "✓" } else { "✗" };
-            say(&format!("{mark} {:9} {}\n", look.what, look.says));
+            say(&format!("{mark} {:9} {}\n", look.what, plain(&look.says)));
         }
     }
     Ok(ExitCode::from(u8::from(!ok)))
@@ -78,6 +81,13 @@ pub async fn run(in_json: bool) -> Result<ExitCode, CommandError> {
 fn folder(home: &Home) -> Look {
     let path = home.path().display();
     let folders = [home.path().to_owned(), home.spool_dir(), home.state_dir()];
+    if let Err(error) = home.check() {
+        return Look {
+            what: "home",
+            ok: false,
+            says: format!("{error}; until then commands run, and are not recorded"),
+        };
+    }
     let prepared = home.prepare().map_err(|error| error.to_string());
     match prepared.and_then(|()| folders.iter().try_for_each(|folder| writes(folder))) {
         Ok(()) => Look {

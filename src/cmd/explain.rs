@@ -184,7 +184,7 @@ fn write_evidence(page: &mut Page, evidence: &Evidence, paint: Paint) {
         tame(&evidence.says)
     ));
     let room = paint.width.saturating_sub(10).max(40);
-    let quote = shorten(&one_line(&evidence.quote), room);
+    let quote = shorten(&evidence.quote, room);
     if !quote.is_empty() && quote != evidence.says {
         page.line(&paint.style(DIM, &format!("        {}", tame(&quote))));
     }

@@ -1,20 +1,21 @@
 //! `rec import`: case files and exported sessions become sessions here.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::capture::named::{self, Why};
 use crate::capture::session;
 use crate::cli::Import;
 use crate::cmd::desk::Desk;
 use crate::cmd::verbs::{complain, say, say_json};
+use crate::diagnosis::words::tame;
 use crate::event::{ContentKind, Event, NewEvent, Recorded};
 use crate::id::{ContentId, SessionId};
 use crate::import;
+use crate::import::jsonl::BadExport;
 use crate::projection;
 use crate::redact::Marker;
 use crate::report::CommandError;
@@ -51,7 +52,7 @@ pub async fn run(desk: &Desk, args: &Import) -> Result<ExitCode, CommandError> {
         for (path, id, commands) in rows {
             say(&format!(
                 "{}: {} in session {id}\n",
-                path.display(),
+                tame(&path.display().to_string()),
                 counted(commands, "command")
             ));
         }
@@ -72,8 +73,8 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
         .extension()
         .is_some_and(|extension| extension == "jsonl");
     if exported || import::jsonl::is_export(&text) {
-        let mut events = import::jsonl::read(&text)
-            .map_err(|error| CommandError::usage(format!("{shown}: {error}")))?;
+        let import::jsonl::Export { mut events, short } =
+            import::jsonl::read_noting(&text).map_err(|error| no_export(path, &error))?;
         let mut secret = withhold(&mut events, &desk.home.marker());
         for contents in secret.values_mut() {
             let mut new = Vec::new();
@@ -90,6 +91,15 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
         desk.store.restore(&events).await.map_err(|error| {
             CommandError::usage(format!("{shown}: {error}")).hint("nothing was changed")
         })?;
+        for one in short {
+            complain(&format!(
+                "rec: {shown} was cut off: of {} in session {} it holds the first {}, which were \
+                 taken in; import the whole file for the rest",
+                counted(usize::try_from(one.of).unwrap_or(0), "event"),
+                one.session.short(),
+                one.events
+            ));
+        }
         for (session, contents) in secret {
             if contents.is_empty() {
                 continue;
@@ -114,46 +124,37 @@ async fn take_in(desk: &Desk, path: &Path) -> Result<Vec<SessionId>, CommandErro
     Ok(vec![new.session])
 }
 
+/// What to do about an export that does not read.
+fn no_export(path: &Path, error: &BadExport) -> CommandError {
+    let hint = match error {
+        BadExport::Cut { .. } => {
+            "nothing was taken in: export it again, or take the last line out to have what is before it"
+        }
+        BadExport::Empty | BadExport::Line { .. } => {
+            "an export has an event a line: rec export SESSION -o FILE.jsonl; a case file is a .yaml"
+        }
+        BadExport::Newer { .. } => "take it in with the version that wrote it, or a newer one",
+    };
+    CommandError::usage(format!("{}: {error}", path.display())).hint(hint)
+}
+
 /// The most that a case file or an export may hold, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What a file holds; a device, which may have no end, and a file of more than [`MOST_BYTES`] are
-/// refused.
+/// What a file holds; what is no file, or holds more than [`MOST_BYTES`], is refused.
 fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
-    let shown = path.display();
-    let mut file = std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
-    let kind = file.metadata().map(|data| data.file_type());
-    if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device()) {
-        return Err(CommandError::usage(format!("{shown} is a device"))
-            .hint("name a case file, or an export of ours"));
-    }
-    let mut bytes = Vec::new();
-    let count = Read::by_ref(&mut file)
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(path, &error))?;
-    if u64::try_from(count).unwrap_or(u64::MAX) > MOST_BYTES {
-        return Err(
-            CommandError::usage(format!("{shown} holds more than 1 GiB"))
-                .hint("split it: a session a file"),
-        );
-    }
-    Ok(bytes)
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
-    let shown = path.display();
-    match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            CommandError::usage(format!("there is no file {shown}")).hint("check the path")
-        }
-        std::io::ErrorKind::IsADirectory => CommandError::usage(format!("{shown} is a folder"))
-            .hint(format!("name the files in it: rec import {shown}/*.yaml")),
-        std::io::ErrorKind::PermissionDenied => {
-            CommandError::usage(format!("{shown} may not be read by this user"))
-        }
-        _ => CommandError::usage(format!("cannot read {shown}: {error}")),
-    }
+    named::read(path, MOST_BYTES).map_err(|unread| {
+        let hint = match &unread.why {
+            Why::Missing => "check the path".to_owned(),
+            Why::Folder => format!("name the files in it: rec import {}/*.yaml", path.display()),
+            Why::Large(_) => "split it: a session a file".to_owned(),
+            Why::System(_) => "mend its permissions, or name another file".to_owned(),
+            Why::Device | Why::Pipe | Why::Socket => {
+                "name a case file, or an export of ours".to_owned()
+            }
+        };
+        CommandError::usage(unread).hint(hint)
+    })
 }
 
 /// Takes the content that holds secrets out of events that were recorded elsewhere: it cannot be

@@ -7,10 +7,9 @@ use serde_json::json;
 use crate::cmd::desk::Desk;
 use crate::cmd::verbs::{complain, say, say_json};
 use crate::diagnosis::words::size;
-use crate::index::{self, Index};
 use crate::projection;
-use crate::projection::mend::{self, What};
-use crate::report::CommandError;
+use crate::projection::mend::{self, Mishap, What};
+use crate::report::{CommandError, plain};
 use crate::store::{Problem, StoreError, Verified};
 use crate::time::{Micros, counted};
 
@@ -19,7 +18,7 @@ use crate::time::{Micros, counted};
 /// # Errors
 /// When the database does not answer.
 pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
-    let report = match desk.store.verify().await {
+    let mut report = match desk.store.verify().await {
         // Told, and not mended: whoever verifies asks how it is.
         Err(StoreError::Damaged { path, why }) => Verified {
             problems: vec![Problem {
@@ -33,6 +32,7 @@ pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError
         },
         other => other?,
     };
+    report.problems.extend(set_aside(desk));
     if in_json {
         let problems: Vec<_> = report
             .problems
@@ -59,8 +59,8 @@ pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError
     } else {
         for one in &report.problems {
             say(&match one.seq {
-                Some(seq) => format!("event {seq}: {}\n", one.text),
-                None => format!("{}\n", one.text),
+                Some(seq) => format!("event {seq}: {}\n", plain(&one.text)),
+                None => format!("{}\n", plain(&one.text)),
             });
         }
         if report.more_problems > 0 {
@@ -70,14 +70,36 @@ pub async fn verify(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError
     Ok(ExitCode::from(u8::from(!report.is_ok())))
 }
 
+/// Damaged databases that lie beside this one and held what is not in it: the chain holds here because
+/// what broke it was left behind.
+fn set_aside(desk: &Desk) -> Vec<Problem> {
+    let open = mend::mishaps(&desk.home)
+        .into_iter()
+        .filter(Mishap::is_open);
+    open.filter_map(|mishap| match &mishap.what {
+        What::Damaged {
+            aside, lost: true, ..
+        } => Some(Problem {
+            seq: None,
+            text: format!(
+                "{}; rec can take nothing more from it (`sqlite3 {} .recover` may show more, a \
+                 backup's sessions come in by `rec import`); remove the file when you have no \
+                 more use for it",
+                mishap.says(),
+                aside.display()
+            ),
+        }),
+        _ => None,
+    })
+    .collect()
+}
+
 /// `rec rebuild`: what is derived is made anew from the event log.
 ///
 /// # Errors
 /// When the database does not answer or cannot be written.
 pub async fn rebuild(desk: &Desk, in_json: bool) -> Result<ExitCode, CommandError> {
     projection::rebuild::rebuild(&desk.store).await?;
-    index::remove(desk.home.path())?;
-    Index::open(desk.home.path())?.catch_up(&desk.store).await?;
     let sessions = desk.store.session_count().await?;
     if in_json {
         say_json(&json!({"format": 1, "ok": true, "sessions": sessions}));

@@ -39,7 +39,8 @@ impl Paint {
             .or(named)
             .unwrap_or(PLAIN_WIDTH);
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        // A terminal that nobody names may know no colours.
+        let dumb = std::env::var("TERM").map_or(true, |term| term.is_empty() || term == "dumb");
         Self {
             width: width.clamp(*WIDTHS.start(), *WIDTHS.end()),
             colour: terminal && !no_colour && !dumb,

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::capture::named::{self, Why};
+use crate::capture::sys::words;
 use crate::cmd::desk::{own_files, playbooks};
 use crate::cmd::paint::{Paint, pad};
-use crate::diagnosis::words::shorten;
+use crate::diagnosis::words::{shorten, tame};
 use crate::playbook::{self, Fault, Playbook};
 use crate::projection::library::{self, OwnFile};
-use crate::report::CommandError;
+use crate::report::{self, CommandError};
 use crate::time::counted;
 
 /// What a verb prints, and whether all was well.
@@ -110,26 +112,58 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, CommandError> {
     }
     let mut all = Vec::new();
     for path in paths {
-        let cannot = |error: std::io::Error| {
-            CommandError::usage(format!("cannot read {}: {error}", path.display()))
-        };
         if path.is_dir() {
-            let files = library::yaml_files(path).map_err(cannot)?;
+            let files = library::yaml_files(path).map_err(|error| {
+                CommandError::usage(format!(
+                    "{} cannot be read: {}",
+                    path.display(),
+                    words(&error)
+                ))
+                .hint("mend its permissions, or name another folder")
+            })?;
+            if files.is_empty() {
+                return Err(CommandError::usage(format!(
+                    "no .yaml file lies in {}",
+                    path.display()
+                ))
+                .hint("name a file, a folder with playbooks, or the id of one"));
+            }
             all.extend(files.iter().map(|path| library::read_file(path).into()));
+        } else if let Some(known) = path.to_str().filter(|_| !path.exists()).and_then(of_id) {
+            all.push(known);
         } else {
             all.push(named(path)?);
         }
     }
-    if all.is_empty() {
-        return Err(CommandError::usage("no .yaml file among what was named"));
-    }
     Ok(all)
+}
+
+/// The playbook of an id: one's own, else the shipped one.
+fn of_id(id: &str) -> Option<Source> {
+    let is_its = |source: &Source| match &source.read {
+        Ok(one) => one.id == id,
+        Err(_) => Path::new(&source.name)
+            .file_stem()
+            .is_some_and(|stem| stem == id),
+    };
+    let own = own_files().into_iter().map(Source::from);
+    let shipped = playbook::shipped_texts().into_iter().map(|(name, text)| {
+        let read = playbook::load(&name, &text);
+        Source { name, text, read }
+    });
+    own.chain(shipped).find(is_its)
 }
 
 /// A file that was named: it has to be there, and to be text.
 fn named(path: &Path) -> Result<Source, CommandError> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| CommandError::usage(format!("cannot read {}: {error}", path.display())))?;
+    let bytes = named::read(path, library::MOST_BYTES).map_err(|unread| {
+        let hint = match unread.why {
+            Why::Missing => "name a file, a folder, or an id that `rec playbook list` lists",
+            Why::System(_) => "mend its permissions, or name another file",
+            _ => "a playbook is a YAML file in UTF-8",
+        };
+        CommandError::usage(unread).hint(hint)
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CommandError::usage(format!("{} is not UTF-8 (byte {at})", path.display()))
@@ -202,8 +236,11 @@ pub fn lint(paths: &[PathBuf]) -> Result<Answer, CommandError> {
 /// A fault with the line it is in, as a compiler shows it.
 fn frame(name: &str, source: &str, fault: &Fault) -> String {
     let mut out = format!(
-        "{name}:{}:{}: {}\n",
-        fault.line, fault.column, fault.message
+        "{}:{}:{}: {}\n",
+        tame(name),
+        fault.line,
+        fault.column,
+        tame(&fault.message)
     );
     if let Some(line) = fault
         .line
@@ -211,7 +248,7 @@ fn frame(name: &str, source: &str, fault: &Fault) -> String {
         .and_then(|at| source.lines().nth(at))
     {
         let number = fault.line.to_string();
-        let shown: String = line.chars().take(160).collect();
+        let shown: String = tame(line).chars().take(160).collect();
         let mark = " ".repeat(fault.column.saturating_sub(1).min(160));
         out.push_str(&format!(
             "  {number} | {shown}\n  {} | {mark}^\n",
@@ -219,7 +256,7 @@ fn frame(name: &str, source: &str, fault: &Fault) -> String {
         ));
     }
     if let Some(hint) = &fault.hint {
-        out.push_str(&format!("  = {hint}\n"));
+        out.push_str(&format!("  = {}\n", tame(hint)));
     }
     out
 }
@@ -259,8 +296,8 @@ pub fn test(paths: &[PathBuf], paint: Paint) -> Result<Answer, CommandError> {
                     "{} {}: {}\n    {}\n",
                     paint.style("31", "✗"),
                     one.id,
-                    result.name,
-                    result.message
+                    tame(&result.name),
+                    report::plain(&result.message)
                 ));
             }
             rows.push(json!({

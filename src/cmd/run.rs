@@ -7,6 +7,7 @@ use crate::capture::run::{self, Options};
 use crate::capture::sys;
 use crate::cmd::hint;
 use crate::event::Exit;
+use crate::report;
 
 /// `rec`'s own failure before anything was started.
 const OURS: u8 = 125;
@@ -78,7 +79,7 @@ fn slip(program: &OsString, line: &str) -> Option<&'static str> {
 fn say(line: &str) {
     use std::io::Write;
     // Standard error may be gone; that is no reason to fail.
-    writeln!(std::io::stderr(), "rec: {line}").ok();
+    writeln!(std::io::stderr(), "rec: {}", report::plain(line)).ok();
 }
 
 /// How a command line is to be understood.
@@ -86,8 +87,9 @@ fn say(line: &str) {
 pub enum Line {
     /// A program to record.
     Record(RunOptions, Vec<OsString>),
-    /// One of our verbs, with everything after it; or options that are not about recording.
-    Verb(Vec<OsString>),
+    /// One of our verbs, with everything after it, and what stands before it; or options that are
+    /// not about recording.
+    Verb(RunOptions, Vec<OsString>),
     /// Something is missing or unknown.
     Wrong(String),
 }
@@ -152,19 +154,21 @@ pub fn understand(args: Vec<OsString>) -> Line {
                 options.session = text.split_once('=').map(|(_, session)| session.to_owned());
             }
             Some("--help" | "-h" | "--version" | "-V") if !given => {
-                return Line::Verb(rest(word, words));
+                return Line::Verb(options, rest(word, words));
             }
             Some(text) if text.starts_with('-') => {
                 return Line::Wrong(format!(
                     "unknown option `{text}` (before a program: --quiet, --session S)"
                 ));
             }
-            Some(text) if VERBS.contains(&text) => return Line::Verb(rest(word, words)),
+            Some(text) if VERBS.contains(&text) => {
+                return Line::Verb(options, rest(word, words));
+            }
             _ => return Line::Record(options, rest(word, words)),
         }
         given = true;
     }
-    Line::Verb(vec![OsString::from("--help")])
+    Line::Verb(options, vec![OsString::from("--help")])
 }
 
 /// Says what is wrong with a command line; the exit code for it.
@@ -199,7 +203,7 @@ mod tests {
     fn the_first_word_decides() {
         assert_eq!(
             line("why last --json"),
-            Line::Verb(words("why last --json"))
+            Line::Verb(RunOptions::default(), words("why last --json"))
         );
         assert_eq!(
             line("ls why"),
@@ -209,7 +213,12 @@ mod tests {
             line("-- why x"),
             Line::Record(RunOptions::default(), words("why x"))
         );
-        assert_eq!(line(""), Line::Verb(words("--help")));
+        assert_eq!(line(""), Line::Verb(RunOptions::default(), words("--help")));
+        let Line::Verb(options, verb) = line("--session s-ab forget 1") else {
+            panic!("not a verb");
+        };
+        assert_eq!(options.session.as_deref(), Some("s-ab"));
+        assert_eq!(verb, words("forget 1"));
     }
 
     #[test]

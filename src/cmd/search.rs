@@ -17,12 +17,17 @@ use crate::time::Micros;
 /// # Errors
 /// When the index cannot be read or made.
 pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
-    let Asked { query, limit, json } = understand(args)?;
-    let mut index = Index::open(desk.home.path()).map_err(|error| {
-        CommandError::from(error)
-            .hint("search keeps its index in the home, which must be writable; `rec doctor` looks")
-    })?;
-    index.catch_up(&desk.store).await?;
+    let Asked {
+        mut query,
+        limit,
+        json,
+    } = understand(args)?;
+    if desk.named.is_some() {
+        query = format!("session:{} {query}", desk.session(None).await?);
+    }
+    let told = |error| no_index(desk, error);
+    let mut index = Index::open(desk.home.path()).map_err(told)?;
+    index.catch_up(&desk.store).await.map_err(told)?;
     let search = index::Search {
         query: &query,
         limit,
@@ -36,7 +41,7 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
             IndexError::Query(BadQuery { problem, hint }) => {
                 CommandError::usage(problem).hint(hint)
             }
-            error => error.into(),
+            error => no_index(desk, error),
         })?;
     if json {
         say_json(&serde_json::to_value(&hits)?);
@@ -80,6 +85,20 @@ pub async fn run(desk: &Desk, args: &Search) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What to do about an index that does not answer.
+fn no_index(desk: &Desk, error: IndexError) -> CommandError {
+    match error {
+        // A full disk fails in many ways, and no rebuild helps.
+        _ if desk.store.disk_is_full() => {
+            CommandError::from(anyhow::anyhow!("no space is left for the search index"))
+                .hint("free some, then search again; `rec timeline` and `rec show` need none")
+        }
+        error @ (IndexError::Folder { .. } | IndexError::System(_)) => CommandError::from(error)
+            .hint("search keeps its index in the home, which must be writable; `rec doctor` looks"),
+        error => error.into(),
+    }
+}
+
 /// The query and our options in it: they may stand behind the words as well.
 struct Asked {
     query: String,
@@ -116,7 +135,7 @@ fn understand(args: &Search) -> Result<Asked, CommandError> {
                 .map_err(|why| CommandError::usage(format!("--limit `{number}`: {why}")))?;
         }
     }
-    if text.is_empty() {
+    if text.iter().all(|text| text.trim().is_empty()) {
         return Err(CommandError::usage("nothing to search for")
             .hint("rec search WORDS…; to look for an option of ours: rec search -- --json"));
     }

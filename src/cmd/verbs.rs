@@ -13,8 +13,9 @@ use crate::capture::sys;
 use crate::cli::{self, ExportForm, PlaybookVerb, SeverityArg, Verb};
 use crate::cmd::desk::Desk;
 use crate::cmd::paint::Paint;
+use crate::cmd::run::RunOptions;
 use crate::cmd::timeline as listing;
-use crate::cmd::{explain, judge, next, playbook, sessions, show, why};
+use crate::cmd::{explain, judge, next, playbook, sessions, show, whole, why};
 use crate::diagnosis::words::tame;
 use crate::diagnosis::{Diagnosis, Severity, Status};
 use crate::event::Stream;
@@ -29,8 +30,9 @@ use crate::timeline::Entry;
 
 type Outcome = Result<ExitCode, CommandError>;
 
-/// Runs a verb: `args` is the whole line, the program's name first.
-pub fn main(args: Vec<OsString>) -> ExitCode {
+/// Runs a verb: `args` is the whole line, the program's name first, without the options that stood
+/// before the verb.
+pub fn main(options: &RunOptions, args: Vec<OsString>) -> ExitCode {
     let args = match plain_words(args) {
         Ok(args) => args,
         Err(error) => {
@@ -40,7 +42,8 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     };
     let mut mended = false;
     loop {
-        let verb = match cli::read(args.clone()) {
+        let colour = Paint::of_stdout(false).colour;
+        let verb = match cli::read(args.clone(), colour) {
             Ok(line) => line.verb,
             Err((text, true)) => {
                 complain(text.trim_end());
@@ -51,7 +54,9 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
                 return written(ExitCode::SUCCESS);
             }
         };
-        let outcome = match store::block_on(dispatch(verb)) {
+        // A script that asks whether to raise an alarm must not take our trouble for one.
+        let asks = matches!(&verb, Verb::Why(args) if args.fail_on.is_some());
+        let outcome = match store::block_on(dispatch(verb, options.session.clone())) {
             Ok(outcome) => outcome,
             Err(error) => Err(error.into()),
         };
@@ -61,7 +66,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             Err(error) if !mended && mend_for(&error) => mended = true,
             Err(error) => {
                 complain(&error.render());
-                return ExitCode::from(error.code());
+                return ExitCode::from(if asks { 2 } else { error.code() });
             }
         }
     }
@@ -123,8 +128,14 @@ fn say_bytes(bytes: &[u8]) {
 
 /// The exit code, given that standard output was written or not.
 fn written(code: ExitCode) -> ExitCode {
-    let Some(error) = UNWRITTEN.get() else {
-        return code;
+    let closed;
+    let error = match UNWRITTEN.get() {
+        Some(error) => error,
+        None if sys::was_closed(1) => {
+            closed = std::io::Error::other("it is closed");
+            &closed
+        }
+        None => return code,
     };
     complain(&format!(
         "rec: standard output could not be written ({}): what was said is not all there",
@@ -138,34 +149,90 @@ pub fn say_json(value: &Value) {
     say(&format!("{value:#}\n"));
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error; nothing in it steers the terminal.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", report::plain(text));
 }
 
-async fn dispatch(verb: Verb) -> Outcome {
+/// Whether a verb is about one session, which `--session` before it may name.
+fn is_of_a_session(verb: &Verb) -> bool {
+    match verb {
+        Verb::Why(_)
+        | Verb::Next(_)
+        | Verb::Timeline(_)
+        | Verb::Show(_)
+        | Verb::End(_)
+        | Verb::Note(_)
+        | Verb::Confirm(_)
+        | Verb::Dismiss(_)
+        | Verb::Search(_)
+        | Verb::Postmortem(_)
+        | Verb::Export(_)
+        | Verb::Forget(_) => true,
+        Verb::Playbook(args) => {
+            matches!(args.verb, PlaybookVerb::WhyNot(_) | PlaybookVerb::New(_))
+        }
+        Verb::Sessions(_)
+        | Verb::New(_)
+        | Verb::Use(_)
+        | Verb::Import(_)
+        | Verb::Serve(_)
+        | Verb::Verify(_)
+        | Verb::Rebuild(_)
+        | Verb::Doctor(_)
+        | Verb::Demo(_) => false,
+    }
+}
+
+/// Whether a verb is for writing something into the record.
+fn writes(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::New(_)
+            | Verb::End(_)
+            | Verb::Note(_)
+            | Verb::Confirm(_)
+            | Verb::Dismiss(_)
+            | Verb::Import(_)
+            | Verb::Rebuild(_)
+            | Verb::Forget(_)
+    )
+}
+
+async fn dispatch(verb: Verb, session: Option<String>) -> Outcome {
+    if session.is_some() && !is_of_a_session(&verb) {
+        return Err(CommandError::usage(
+            "this verb is not about one session: it takes no --session",
+        )
+        .hint("leave `--session` out"));
+    }
     match verb {
         Verb::Playbook(cli::PlaybookArgs {
             verb: PlaybookVerb::WhyNot(args),
         }) => {
-            let desk = Desk::open().await?;
+            let desk = Desk::open_for(session).await?;
+            desk.tell_if_full();
             let outcome = why_not_verb(&desk, &args).await;
             desk.close().await;
             outcome
         }
-        Verb::Playbook(args) => playbook_verb(args.verb).await,
+        Verb::Playbook(args) => playbook_verb(args.verb, session).await,
         Verb::Demo(args) => crate::cmd::demo::run(&args).await,
         Verb::Serve(args) => crate::cmd::serve::run(&args.listen).await,
         Verb::Doctor(args) => crate::cmd::doctor::run(args.json).await,
         Verb::Next(args) if args.run.is_some() => {
-            let desk = Desk::open().await?;
+            let desk = Desk::open_for(session).await?;
+            desk.tell_if_full();
             let found = look_to_run(&desk, &args).await;
             desk.close().await;
             let (session, line) = found?;
             Err(record_look(session, &line))
         }
         other => {
-            let desk = Desk::open().await?;
+            let desk = Desk::open_for(session).await?;
+            if !writes(&other) {
+                desk.tell_if_full();
+            }
             let outcome = with_desk(&desk, other).await;
             desk.close().await;
             outcome
@@ -282,8 +349,12 @@ async fn with_desk(desk: &Desk, verb: Verb) -> Outcome {
 
 fn to_file_or_stdout(path: Option<&std::path::Path>, bytes: &[u8]) -> Outcome {
     match path {
-        Some(path) => std::fs::write(path, bytes).map_err(|error| {
-            CommandError::from(error_at(path, &error)).hint("name another file with -o")
+        Some(path) => whole::write(path, bytes).map_err(|error| {
+            CommandError::from(error_at(path, &error)).hint(if sys::is_full(&error) {
+                "free some, or name another file with -o"
+            } else {
+                "name another file with -o"
+            })
         })?,
         None => {
             say_bytes(bytes);
@@ -293,7 +364,7 @@ fn to_file_or_stdout(path: Option<&std::path::Path>, bytes: &[u8]) -> Outcome {
 }
 
 fn error_at(path: &std::path::Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!("cannot write {}: {error}", path.display())
+    anyhow::anyhow!("cannot write {}: {}", path.display(), sys::words(error))
 }
 
 async fn why_not_verb(desk: &Desk, args: &cli::WhyNot) -> Outcome {
@@ -437,12 +508,9 @@ async fn show_verb(desk: &Desk, args: &crate::cli::Show) -> Outcome {
         .store
         .find_command(session, &args.command)
         .await
-        .map_err(|error| {
-            CommandError {
-                kind: crate::report::Kind::Usage,
-                ..error.into()
-            }
-            .hint("`rec timeline` lists the commands with their numbers")
+        .map_err(|error| CommandError {
+            kind: crate::report::Kind::Usage,
+            ..error.into()
         })?;
     let streams = desk.store.outputs(found.id).await?;
     let only = [
@@ -519,11 +587,17 @@ async fn sessions_verb(desk: &Desk, limit: usize, in_json: bool) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn playbook_verb(verb: PlaybookVerb) -> Outcome {
+async fn playbook_verb(verb: PlaybookVerb, session: Option<String>) -> Outcome {
     let paint = Paint::of_stdout(false);
     let (answer, in_json) = match verb {
         PlaybookVerb::Show { id } => {
-            say(&playbook::show(&id)?);
+            let text = playbook::show(&id)?;
+            // In a file or a pipe it is as it was written.
+            if std::io::stdout().is_terminal() {
+                say(&report::plain(&text));
+            } else {
+                say(&text);
+            }
             return Ok(ExitCode::SUCCESS);
         }
         PlaybookVerb::Schema => {
@@ -548,7 +622,7 @@ async fn playbook_verb(verb: PlaybookVerb) -> Outcome {
             (answer?, args.json)
         }
         PlaybookVerb::New(args) => {
-            let desk = Desk::open().await?;
+            let desk = Desk::open_for(session).await?;
             let answer = playbook::new::new(&desk, &args).await;
             desk.close().await;
             (answer?, args.json)

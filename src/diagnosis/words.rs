@@ -137,9 +137,18 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// A text in one line in which ends of lines are still seen: they part commands, as `;` does. Control
+/// characters and other runs of white space become one space.
+pub fn lines_as_one(text: &str) -> String {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(one_line);
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join(" ⏎ ")
+}
+
 /// A text in one line of at most `width` characters, its end replaced by `…`.
 pub fn shorten(text: &str, width: usize) -> String {
-    let line = one_line(text);
+    let line = lines_as_one(text);
     if line.chars().count() <= width {
         return line;
     }
@@ -152,7 +161,7 @@ pub fn shorten(text: &str, width: usize) -> String {
 /// A text in one line of at most `width` characters, its middle replaced by `…`: a command keeps where
 /// it goes and how it ends.
 pub fn shorten_middle(text: &str, width: usize) -> String {
-    let line = one_line(text);
+    let line = lines_as_one(text);
     let count = line.chars().count();
     if count <= width {
         return line;
@@ -295,7 +304,8 @@ mod tests {
     #[test]
     fn a_long_command_keeps_both_ends() {
         assert_eq!(shorten_middle("abcdefghijkl", 7), "abcd…kl");
-        assert_eq!(shorten("one\n  two\tthree", 80), "one two three");
+        assert_eq!(shorten("one\n\n  two\tthree\n", 80), "one ⏎ two three");
+        assert_eq!(shorten_middle("a \\\n  b\nc", 80), "a b ⏎ c");
         assert_eq!(shorten("one two three", 8), "one two…");
     }
 

@@ -32,6 +32,9 @@ struct Line<'a> {
     id: EventId,
     session: SessionId,
     session_version: i64,
+    /// How many there are, on a session's first line: an export that was cut off is known by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<i64>,
     kind: &'a str,
     version: u32,
     at: String,
@@ -67,6 +70,7 @@ pub async fn write(
     out: &mut impl Write,
 ) -> Result<usize, ExportError> {
     let (mut after, mut written) = (0, 0);
+    let all = store.session_events(session).await?;
     loop {
         let events = store.recorded(session, after, BATCH).await?;
         let Some(last) = events.last() else {
@@ -74,14 +78,19 @@ pub async fn write(
         };
         after = last.session_version;
         for event in &events {
-            serde_json::to_writer(&mut *out, &line(event)?).map_err(io::Error::from)?;
+            // What was added since is not counted in the first line.
+            if event.session_version > all {
+                return Ok(written);
+            }
+            let count = (written == 0).then_some(all);
+            serde_json::to_writer(&mut *out, &line(event, count)?).map_err(io::Error::from)?;
             out.write_all(b"\n")?;
             written += 1;
         }
     }
 }
 
-fn line(event: &Recorded) -> Result<Line<'_>, ExportError> {
+fn line(event: &Recorded, events: Option<i64>) -> Result<Line<'_>, ExportError> {
     // The database checks that every body is JSON; a hash covers it byte for byte, so it goes out
     // as it stands.
     let body = serde_json::from_str(&event.body).map_err(|_| StoreError::BadRow {
@@ -92,6 +101,7 @@ fn line(event: &Recorded) -> Result<Line<'_>, ExportError> {
         id: event.id,
         session: event.session,
         session_version: event.session_version,
+        events,
         kind: &event.kind,
         version: event.version,
         at: event.at.rfc3339(),

@@ -200,6 +200,28 @@ fn plain(words: &str) -> String {
     if words.contains("budget") {
         return "the file is larger, or nests deeper, than a case can".to_owned();
     }
+    if words.starts_with("multiple YAML documents") {
+        return "another document begins here: a case file holds one; split it".to_owned();
+    }
+    if let Some(rest) = words.strip_prefix("duplicate mapping key") {
+        let key = rest.split(", set ").next().unwrap_or_default();
+        return match key.trim_start_matches([':', ' ']) {
+            "" => "a key stands here twice: keep one".to_owned(),
+            key => format!("the key `{key}` stands here twice: keep one"),
+        };
+    }
+    if let Some(wanted) = words.strip_prefix("expected ") {
+        return match shape(wanted) {
+            Some(shape) => format!("{shape} should stand here"),
+            None => format!("{wanted} should stand here"),
+        };
+    }
+    if let Some(field) = words.strip_prefix("missing field ") {
+        return format!("the key {field} is missing");
+    }
+    if words.contains("null into string") || words.contains("null; use") {
+        return "a text should stand here, not nothing".to_owned();
+    }
     let Some((found, wanted)) = words
         .strip_prefix("invalid type: ")
         .or_else(|| words.strip_prefix("invalid value: "))
@@ -215,6 +237,21 @@ fn plain(words: &str) -> String {
         format!("{wanted}, not {found}")
     } else {
         format!("{wanted} should stand here, not {found}")
+    }
+}
+
+/// What the library calls a shape, in our words.
+fn shape(wanted: &str) -> Option<&'static str> {
+    let wanted = wanted.to_lowercase();
+    let one_of = |names: &[&str]| names.iter().any(|name| wanted.contains(name));
+    if one_of(&["mapping", "map start"]) {
+        Some("keys with values")
+    } else if one_of(&["sequence", "seq start"]) {
+        Some("a list")
+    } else if one_of(&["string", "scalar"]) {
+        Some("a text or a number")
+    } else {
+        None
     }
 }
 

@@ -19,11 +19,19 @@ pub enum BadExport {
     /// No events.
     #[error("the file holds no events")]
     Empty,
-    /// A line is not an event; the last line of a file that was cut off is the usual case.
-    #[error("line {line} is no event: {problem}")]
+    /// The file ends in the middle of an event.
+    #[error("the file was cut off: it ends in the middle of line {line}")]
+    Cut {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A line is not an event.
+    #[error("line {line}{} is no event: {problem}", column.map(|at| format!(", column {at},")).unwrap_or_default())]
     Line {
         /// The line, from 1.
         line: usize,
+        /// The column, from 1, where it is known.
+        column: Option<usize>,
         /// What is wrong.
         problem: String,
     },
@@ -43,6 +51,7 @@ struct Line<'a> {
     id: EventId,
     session: SessionId,
     session_version: i64,
+    events: Option<i64>,
     kind: String,
     version: u32,
     at_us: i64,
@@ -78,25 +87,89 @@ pub fn is_export(text: &str) -> bool {
 /// # Errors
 /// When a line does not read, with its number.
 pub fn read(text: &str) -> Result<Vec<Recorded>, BadExport> {
+    read_noting(text).map(|export| export.events)
+}
+
+/// Reads an export, and says of which sessions it holds a part only.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_noting(text: &str) -> Result<Export, BadExport> {
     let mut events = Vec::new();
+    let mut counts: Vec<(SessionId, i64)> = Vec::new();
+    let last = text.trim_end().lines().count();
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
         }
-        events.push(read_line(number, line)?);
+        let (event, count) = read_line(number, number == last, line)?;
+        counts.extend(count.map(|count| (event.session, count)));
+        events.push(event);
     }
     if events.is_empty() {
         return Err(BadExport::Empty);
     }
-    Ok(events)
+    let short = counts
+        .into_iter()
+        .filter_map(|(session, of)| {
+            let of_it = events.iter().filter(|event| event.session == session);
+            let last = of_it.map(|event| event.session_version).max()?;
+            (last < of).then_some(Short {
+                session,
+                events: last,
+                of,
+            })
+        })
+        .collect();
+    Ok(Export { events, short })
 }
 
-fn read_line(number: usize, text: &str) -> Result<Recorded, BadExport> {
+/// An export as it was read.
+#[derive(Debug)]
+pub struct Export {
+    /// Its events.
+    pub events: Vec<Recorded>,
+    /// The sessions of which it holds a part only.
+    pub short: Vec<Short>,
+}
+
+/// A session of which an export holds the first part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Short {
+    /// Which.
+    pub session: SessionId,
+    /// How many of its events are there.
+    pub events: i64,
+    /// How many were written.
+    pub of: i64,
+}
+
+fn read_line(
+    number: usize,
+    is_last: bool,
+    text: &str,
+) -> Result<(Recorded, Option<i64>), BadExport> {
     let bad = |problem: String| BadExport::Line {
         line: number,
+        column: None,
         problem,
     };
-    let line: Line<'_> = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+    let line: Line<'_> = serde_json::from_str(text).map_err(|error| {
+        if is_last && error.is_eof() {
+            return BadExport::Cut { line: number };
+        }
+        let words = error.to_string();
+        BadExport::Line {
+            line: number,
+            column: (!error.is_data()).then(|| error.column()),
+            problem: words
+                .split(" at line ")
+                .next()
+                .unwrap_or_default()
+                .replace("EOF while parsing", "it ends in the middle of")
+                .replace("missing field", "it lacks the key"),
+        }
+    })?;
     if line.format != FORMAT {
         return Err(BadExport::Newer {
             line: number,
@@ -113,7 +186,8 @@ fn read_line(number: usize, text: &str) -> Result<Recorded, BadExport> {
         contents
             .push(read_content(content).ok_or_else(|| bad(format!("content {id} does not read")))?);
     }
-    Ok(Recorded {
+    let count = line.events;
+    let event = Recorded {
         id: line.id,
         session: line.session,
         session_version: line.session_version,
@@ -124,7 +198,8 @@ fn read_line(number: usize, text: &str) -> Result<Recorded, BadExport> {
         hash: hash(&line.hash)?,
         kind: line.kind,
         contents,
-    })
+    };
+    Ok((event, count))
 }
 
 fn read_content(content: Content) -> Option<StoredContent> {
@@ -155,4 +230,29 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         .iter()
         .map(|[high, low]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_event_is_said_with_one_place_in_plain_words() {
+        let says = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(says("\n\n"), "the file holds no events");
+        assert_eq!(
+            says("{\"a\":1}"),
+            "line 1 is no event: it lacks the key `format`"
+        );
+        assert_eq!(
+            says("{\"format\":1,\"id\":\"e-"),
+            "the file was cut off: it ends in the middle of line 1"
+        );
+        let word = says("hello\n{}");
+        assert!(
+            word.starts_with("line 1, column 1, is no event: "),
+            "{word}"
+        );
+        assert!(!word.contains("at line"), "{word}");
+    }
 }

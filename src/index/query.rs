@@ -73,6 +73,7 @@ const KEYS: [(&str, Key); 7] = [
 /// Takes a search apart. `now`: what `since:2h` counts from.
 pub(super) fn parse(query: &str, now: Micros) -> Result<Asked, BadQuery> {
     let mut asked = Asked::default();
+    let mut marks: Vec<String> = Vec::new();
     for word in split(query)? {
         if let Some(filter) = filter(&word)? {
             for value in &filter.values {
@@ -84,6 +85,8 @@ pub(super) fn parse(query: &str, now: Micros) -> Result<Asked, BadQuery> {
         let text = word.text();
         let parts = words(text);
         if parts.is_empty() {
+            // `error *` means what `error` does; marks alone are answered below.
+            marks.push(text.to_owned());
             continue;
         }
         let flag = (!word.quoted && is_flag(text)).then(|| text.to_lowercase());
@@ -91,6 +94,12 @@ pub(super) fn parse(query: &str, now: Micros) -> Result<Asked, BadQuery> {
             begun: !word.quoted && text.ends_with('*'),
             words: parts,
             flag,
+        });
+    }
+    if asked.texts.is_empty() && asked.filters.is_empty() && !marks.is_empty() {
+        return Err(BadQuery {
+            problem: format!("`{}` holds no word to look for", marks.join(" ")),
+            hint: "write words, letters or digits; marks alone are not searched".to_owned(),
         });
     }
     Ok(asked)
@@ -484,6 +493,16 @@ mod tests {
         ] {
             read(query).unwrap();
         }
+    }
+
+    #[test]
+    fn marks_alone_are_no_search() {
+        for query in ["(((", "*", "- *", "\"::\""] {
+            let refused = super::parse(query, Micros(0)).unwrap_err();
+            assert!(refused.problem.ends_with("holds no word to look for"));
+        }
+        assert_eq!(parse("error *"), parse("error"));
+        assert!(super::parse("host:gpu01 *", Micros(0)).is_ok());
     }
 
     #[test]

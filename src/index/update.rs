@@ -31,16 +31,19 @@ pub(super) struct Update<'a> {
     since_commit: usize,
     /// Content was erased: what the index holds of it has to leave the disk as well.
     erased: bool,
+    /// Everything is made anew, and seen once all of it is there.
+    anew: bool,
 }
 
 impl<'a> Update<'a> {
-    pub(super) fn new(index: &'a Index, writer: IndexWriter) -> Self {
+    pub(super) fn new(index: &'a Index, writer: IndexWriter, anew: bool) -> Self {
         Self {
             index,
             writer,
             documents: 0,
             since_commit: 0,
             erased: false,
+            anew,
         }
     }
 
@@ -78,7 +81,7 @@ impl<'a> Update<'a> {
                     self.command(row, &streams)?;
                 }
             }
-            if self.since_commit >= DOCUMENTS_A_COMMIT {
+            if self.since_commit >= DOCUMENTS_A_COMMIT && !self.anew {
                 self.commit(store, at.min(to)).await?;
             }
         }

@@ -310,7 +310,8 @@ impl Faults {
             Kind::Float(value) => Some(value),
             _ => {
                 let message = format!("{what} is a number, this is {}", node.kind.name());
-                self.add(node.at, message);
+                let hint = "write it in digits, without quotes: `0.3`".to_owned();
+                self.hinted(node.at, message, Some(hint));
                 None
             }
         }
@@ -321,7 +322,8 @@ impl Faults {
             return Some(value);
         }
         let message = format!("{what} is a whole number, this is {}", node.kind.name());
-        self.add(node.at, message);
+        let hint = "write it in digits, without quotes: `1`".to_owned();
+        self.hinted(node.at, message, Some(hint));
         None
     }
 
@@ -330,7 +332,8 @@ impl Faults {
             return Some(value);
         }
         let message = format!("{what} is true or false, this is {}", node.kind.name());
-        self.add(node.at, message);
+        let hint = "write `true` or `false`, without quotes".to_owned();
+        self.hinted(node.at, message, Some(hint));
         None
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::diagnosis::experience::{Experience, PastError, PastFinding, error_fingerprint};
 use crate::id::{FindingId, SessionId};
+use crate::import::case::RECORDER;
 use crate::playbook::{Matches, Playbook};
 use crate::store::{JudgementRow, Store, StoreError};
 use crate::timeline::Timeline;
@@ -58,6 +59,28 @@ pub(super) fn confirmed(
         .collect()
 }
 
+/// Of these sessions, those that are a case taken in once more: it happened once. Of several that are
+/// the same, the first counts; of those that are the same as this one, none.
+async fn copies(
+    store: &Store,
+    session: SessionId,
+    others: impl Iterator<Item = SessionId>,
+) -> Result<BTreeSet<SessionId>, StoreError> {
+    let mut known = BTreeSet::new();
+    let others: Vec<SessionId> = others.filter(|other| known.insert(*other)).collect();
+    let mut all = vec![session];
+    all.extend(others.into_iter().filter(|other| *other != session));
+    let recordings = store.recordings(&all, RECORDER).await?;
+    let mut first = BTreeSet::new();
+    Ok(all
+        .into_iter()
+        .filter(|one| {
+            let recording = recordings.get(one);
+            recording.is_some_and(|recording| !first.insert(recording))
+        })
+        .collect())
+}
+
 /// What is known from other sessions about what these playbooks found and what errors there are.
 ///
 /// With `learn` off no prior moves; what was seen before is told all the same.
@@ -84,12 +107,9 @@ pub(super) async fn of_others(
     if fired.is_empty() && errors.is_empty() {
         return Ok(out);
     }
-    let last = last_words(store.all_judgements().await?);
-    if learn {
-        out.confirmed = confirmed(&last, playbooks, Some(session));
-    }
+    let mut last = last_words(store.all_judgements().await?);
     let errors: Vec<&str> = errors.into_iter().collect();
-    let errors = if errors.is_empty() {
+    let mut errors = if errors.is_empty() {
         Vec::new()
     } else {
         store.past_errors(&errors, session, MOST).await?
@@ -102,7 +122,19 @@ pub(super) async fn of_others(
         .map(|row| row.playbook.as_str())
         .collect();
     let asked: Vec<&str> = fired.union(&said).copied().collect();
-    let rows = store.past_findings(&asked, Some(session), MOST).await?;
+    let mut rows = store.past_findings(&asked, Some(session), MOST).await?;
+    let judged: BTreeSet<SessionId> = last.values().map(|row| row.session).collect();
+    let others = judged
+        .into_iter()
+        .chain(rows.iter().map(|row| row.session))
+        .chain(errors.iter().map(|row| row.session));
+    let copies = copies(store, session, others).await?;
+    last.retain(|_, row| !copies.contains(&row.session));
+    rows.retain(|row| !copies.contains(&row.session));
+    errors.retain(|row| !copies.contains(&row.session));
+    if learn {
+        out.confirmed = confirmed(&last, playbooks, Some(session));
+    }
     let mut titles: HashMap<SessionId, Option<String>> = HashMap::new();
     let sessions = rows.iter().map(|row| row.session);
     for id in sessions.chain(errors.iter().map(|row| row.session)) {

@@ -20,20 +20,42 @@ const BATCH: u32 = 2_000;
 pub async fn catch_up(store: &Store) -> Result<(), StoreError> {
     loop {
         let from = store.read_tables_at().await?;
-        let events = store.events_after(from, BATCH).await?;
-        let Some(last) = events.last() else {
+        let Some((to, changes)) = changes_after(store, from).await? else {
             return Ok(());
         };
-        let to = last.seq;
-        let lines = lines_of(store, &events).await?;
-        let mut changes = Vec::new();
-        for envelope in &events {
-            fold(envelope, &lines, store, &mut changes).await?;
-        }
-        changes.extend(touched(&events));
         // When another process was quicker, the next round starts where it left off.
         store.apply(from, to, &changes).await?;
     }
+}
+
+/// Makes the read tables anew from the first event to the newest, in one transaction: others see the
+/// old ones until they see the new ones.
+///
+/// # Errors
+/// As [`catch_up`]; then the old ones are left.
+pub async fn again(store: &Store) -> Result<(), StoreError> {
+    let mut anew = store.begin_anew().await?;
+    let mut from = 0;
+    while let Some((to, changes)) = changes_after(store, from).await? {
+        anew.apply(to, &changes).await?;
+        from = to;
+    }
+    anew.commit().await
+}
+
+/// What the next events change, and the last one's place; none where there are no more.
+async fn changes_after(store: &Store, from: i64) -> Result<Option<(i64, Vec<Change>)>, StoreError> {
+    let events = store.events_after(from, BATCH).await?;
+    let Some(last) = events.last() else {
+        return Ok(None);
+    };
+    let lines = lines_of(store, &events).await?;
+    let mut changes = Vec::new();
+    for envelope in &events {
+        fold(envelope, &lines, store, &mut changes).await?;
+    }
+    changes.extend(touched(&events));
+    Ok(Some((last.seq, changes)))
 }
 
 /// What a command's row says of its line.

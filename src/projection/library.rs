@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::capture::named::{self, Why};
 use crate::playbook::{self, Fault, Playbook};
 use crate::settings;
+
+/// The most that a playbook may hold, in bytes.
+pub const MOST_BYTES: u64 = 8 << 20;
 
 /// A file of a person's own, read or refused.
 #[derive(Debug, Clone)]
@@ -54,7 +58,7 @@ pub fn read_file(path: &Path) -> OwnFile {
             hint: Some(hint.to_owned()),
         }])
     };
-    let (text, read) = match std::fs::read(path).map(String::from_utf8) {
+    let (text, read) = match named::read(path, MOST_BYTES).map(String::from_utf8) {
         Ok(Ok(text)) => {
             let read = playbook::load(&path.display().to_string(), &text);
             (text, read)
@@ -71,11 +75,12 @@ pub fn read_file(path: &Path) -> OwnFile {
             )
         }
         Err(error) => {
-            let problem = format!("cannot be read: {error}");
-            (
-                String::new(),
-                refused(1, problem, "mend its permissions, or take it away"),
-            )
+            let hint = match error.why {
+                Why::System(_) => "mend its permissions, or take it away",
+                _ => "a playbook is a YAML file: take this away",
+            };
+            let problem = format!("this {}", error.why.says());
+            (String::new(), refused(1, problem, hint))
         }
     };
     OwnFile {
@@ -100,6 +105,13 @@ pub fn with_shipped(own: impl IntoIterator<Item = OwnFile>) -> Vec<Playbook> {
         all.push(own);
     }
     all
+}
+
+/// The id that a text gives itself, also where it does not read.
+pub fn id_of(text: &str) -> Option<&str> {
+    let line = text.lines().find_map(|line| line.strip_prefix("id:"))?;
+    let id = line.split('#').next().unwrap_or_default();
+    Some(id.trim().trim_matches(['"', '\''])).filter(|id| !id.is_empty())
 }
 
 /// A file of a person's own that does not read, in one line.

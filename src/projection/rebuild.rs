@@ -1,19 +1,47 @@
 //! Dropping everything derived and making it again.
 
-use crate::index::{self, Index, IndexError};
-use crate::projection::{facts, fold};
-use crate::store::Store;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 
-/// Empties the read tables, facts, stored findings and the search index, and makes them again from
-/// the log. Findings are made again when a session is next diagnosed.
+use rustix::fs::{FlockOperation, flock};
+
+use crate::index::{Index, IndexError};
+use crate::projection::{facts, fold};
+use crate::store::{Store, StoreError};
+
+/// Makes the read tables, facts and the search index again from the log. Findings are made again when
+/// a session is next diagnosed.
+///
+/// One process does so at a time, another waits. Who reads meanwhile sees what was there before.
 ///
 /// # Errors
 /// When an event does not read, or the database or the index cannot be written.
 pub async fn rebuild(store: &Store) -> Result<(), IndexError> {
-    store.clear_projections().await?;
-    fold::catch_up(store).await?;
+    // Where nothing can be written there is nothing to keep others from; the first write says so.
+    let _lock = if store.is_read_only() {
+        None
+    } else {
+        Some(lock(store)?)
+    };
+    fold::again(store).await?;
     facts::refresh_all(store).await?;
-    index::remove(store.home())?;
-    Index::open(store.home())?.catch_up(store).await?;
+    Index::renew(store).await?;
     Ok(())
+}
+
+/// Held while a rebuild is at work.
+fn lock(store: &Store) -> Result<File, StoreError> {
+    let path = store.home().join("rebuild.lock");
+    let unwritable = |source| StoreError::Unwritable {
+        path: path.clone(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(unwritable)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
+    Ok(file)
 }

@@ -1,6 +1,6 @@
 //! Writing the read tables: what [`crate::projection`] makes of events, row by row.
 
-use sqlx::SqliteConnection;
+use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::{Store, StoreError};
 use crate::event::Stream;
@@ -218,11 +218,12 @@ impl Store {
         Ok(true)
     }
 
-    /// Empties every projection in the database.
+    /// Begins to make every projection anew: they are empty for it, and as they were for everybody
+    /// else until it is committed.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing was emptied.
-    pub async fn clear_projections(&self) -> Result<(), StoreError> {
+    pub async fn begin_anew(&self) -> Result<Anew<'_>, StoreError> {
         let mut tx = self.write().await?;
         for statement in [
             "delete from sessions",
@@ -241,7 +242,40 @@ impl Store {
                 .await
                 .map_err(|error| self.error(error))?;
         }
-        tx.commit().await.map_err(|error| self.error(error))
+        Ok(Anew { store: self, tx })
+    }
+}
+
+/// Read tables on their way to be made anew; dropped without a commit, nothing was done.
+#[derive(Debug)]
+pub struct Anew<'a> {
+    store: &'a Store,
+    tx: Transaction<'static, Sqlite>,
+}
+
+impl Anew<'_> {
+    /// Applies the changes that the events up to `to` make.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn apply(&mut self, to: i64, changes: &[Change]) -> Result<(), StoreError> {
+        for change in changes {
+            apply_change(&mut self.tx, change)
+                .await
+                .map_err(|error| self.store.error(error))?;
+        }
+        set_checkpoint(&mut self.tx, READ_TABLES, to)
+            .await
+            .map_err(|error| self.store.error(error))
+    }
+
+    /// From now on everybody sees the new ones.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        let Self { store, tx } = self;
+        tx.commit().await.map_err(|error| store.error(error))
     }
 }
 

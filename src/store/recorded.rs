@@ -76,6 +76,18 @@ pub enum RestoreError {
 }
 
 impl Store {
+    /// How many events a session has.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn session_events(&self, session: SessionId) -> Result<i64, StoreError> {
+        sqlx::query_scalar("select coalesce(max(session_version), 0) from events where session = ?")
+            .bind(session.to_string())
+            .fetch_one(&self.pool)
+            .await
+            .map_err(|error| self.error(error))
+    }
+
     /// Events of a session after a place in it, with their content, at most `limit`: what an export
     /// is made of.
     ///

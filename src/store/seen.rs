@@ -1,5 +1,7 @@
 //! What other sessions showed: findings of the same playbooks, errors of the same fingerprint.
 
+use std::collections::HashMap;
+
 use sqlx::FromRow;
 
 use super::{Store, StoreError};
@@ -115,6 +117,38 @@ impl Store {
                     number: row.number,
                 })
             })
+            .collect()
+    }
+
+    /// What makes each of these sessions itself, as far as `recorder` recorded them: their commands, when
+    /// and where they ran, how they ended and how much they printed. The same recording taken in twice
+    /// has the same.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn recordings(
+        &self,
+        sessions: &[SessionId],
+        recorder: &str,
+    ) -> Result<HashMap<SessionId, String>, StoreError> {
+        // Index: commands_order.
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "select session, json_group_array(one) from (
+                select session,
+                       json_array(number, at_us, host, target_host, programs, exit, duration_us,
+                                  stdout_bytes, stderr_bytes, tty_bytes) as one
+                from commands
+                where session in (select value from json_each(?)) and recorder = ?
+                order by session, at_us, number)
+             group by session",
+        )
+        .bind(serde_json::to_string(sessions).unwrap_or_default())
+        .bind(recorder)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.error(error))?;
+        rows.into_iter()
+            .map(|(session, recording)| Ok((parse(&session, "a session's id")?, recording)))
             .collect()
     }
 

@@ -39,8 +39,7 @@ impl Guard {
             .to_vec();
         known.extend(names.iter().map(|name| name.to_ascii_lowercase()));
         if !listen.ip().is_loopback() {
-            let node = std::fs::read_to_string("/proc/sys/kernel/hostname");
-            known.extend(node.map(|name| name.trim().to_ascii_lowercase()));
+            known.extend(node().map(|name| name.to_ascii_lowercase()));
         }
         known.push(listen.ip().to_string());
         Self {
@@ -82,6 +81,24 @@ impl Guard {
             .into_iter()
             .flatten()
             .any(|given| self.is_token(given))
+    }
+}
+
+/// This machine's name.
+fn node() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// What to put into a browser to reach an address: of all addresses, this machine's name.
+pub fn reached_at(address: SocketAddr) -> String {
+    if !address.ip().is_unspecified() {
+        return address.to_string();
+    }
+    let port = address.port();
+    match node() {
+        Some(name) => format!("{name}:{port}"),
+        None => format!("localhost:{port}"),
     }
 }
 
@@ -207,6 +224,20 @@ mod tests {
             "10.0.0.1",
         ] {
             assert!(!guard.knows_host(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_somewhere() {
+        let at = |text: &str| reached_at(text.parse().unwrap());
+        assert_eq!(at("127.0.0.1:7"), "127.0.0.1:7");
+        for all in ["0.0.0.0:7373", "[::]:7373"] {
+            let link = at(all);
+            assert!(
+                !link.starts_with("0.0.0.0") && !link.starts_with("[::]"),
+                "{link}"
+            );
+            assert!(guard(all, None).knows_host(&link), "{link}");
         }
     }
 

@@ -328,6 +328,22 @@ fn hypothesis<'a>(finding: &'a Value, id: &str) -> &'a Value {
 }
 
 #[test]
+fn a_case_taken_in_again_is_no_new_occurrence() {
+    let author = Author::new();
+    std::fs::create_dir_all(author.own()).unwrap();
+    std::fs::write(author.own().join("quiet.yaml"), QUIET).unwrap();
+    let first = author.import(&quiet_case("n1"));
+    author.quiet(&first);
+    for _ in 0..2 {
+        let again = author.import(&quiet_case("n1"));
+        assert!(author.quiet(&again)["seen_before"].is_null());
+    }
+    // Elsewhere it counts once.
+    let other = author.import(&quiet_case("n2"));
+    assert_eq!(author.quiet(&other)["seen_before"]["times"], 1);
+}
+
+#[test]
 fn what_was_confirmed_moves_priors_and_can_be_taken_back() {
     let author = Author::new();
     std::fs::create_dir_all(author.own()).unwrap();

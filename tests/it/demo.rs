@@ -41,4 +41,14 @@ fn the_demo_explains_a_real_failure_and_leaves_nothing() {
     assert!(said.contains(first["title"].as_str().unwrap()), "{said}");
     let next = why["next"][0]["line"].as_str().unwrap();
     assert!(said.contains(next), "{next} is not in {said}");
+    // The demo took its files away: what it proposes cannot be tried, and that is said beside it.
+    let words: Vec<&str> = said.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("is gone again, and looks at it find nothing"),
+        "{said}"
+    );
+    // Two lines of a command are not shown as one.
+    assert!(said.contains("sleep 1 ⏎ ca"), "{said}");
 }

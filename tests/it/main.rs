@@ -7,6 +7,7 @@
     reason = "a test may stop where it stands"
 )]
 
+mod amiss;
 mod attribution;
 mod author;
 mod bad_input;

@@ -428,6 +428,48 @@ async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
 }
 
 #[test]
+fn an_address_that_does_not_read_gets_a_page() {
+    on_a_runtime(async {
+        let site = Site::start(None).await;
+        let paths = ["/s/%ff", "/s/%ff/1", "/playbooks/%ff", "/s/x/1/raw/%ff"];
+        for path in paths.map(str::to_owned) {
+            let answer = site.get(&path).await;
+            assert_eq!(answer.status, 400, "{path}");
+            assert!(
+                answer.body.contains("does not read"),
+                "{path}: {}",
+                answer.body
+            );
+            assert!(answer.body.contains("href=\"/search\""), "{path}");
+        }
+        site.stop().await;
+    });
+}
+
+#[test]
+fn an_address_that_cannot_be_listened_on_says_why() {
+    on_a_runtime(async {
+        let home = tempfile::tempdir().unwrap();
+        let refused = async |listen: SocketAddr| {
+            let server = Server::bind(ServeOptions {
+                home: home.path().to_owned(),
+                listen,
+                token: None,
+                own_playbooks: None,
+                names: Vec::new(),
+            });
+            server.await.unwrap_err().to_string()
+        };
+        // Kept for documentation: no machine has it.
+        let said = refused("192.0.2.1:80".parse().unwrap()).await;
+        assert!(said.contains("this machine has no such address"), "{said}");
+        let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let said = refused(other.local_addr().unwrap()).await;
+        assert!(said.contains("something listens there already"), "{said}");
+    });
+}
+
+#[test]
 fn an_empty_home_teaches_the_one_command() {
     on_a_runtime(async {
         let home = tempfile::tempdir().unwrap();
@@ -479,6 +521,7 @@ fn a_server_beyond_this_machine_makes_a_token() {
         .await
         .unwrap();
         let url = server.url();
+        assert!(!url.contains("//0.0.0.0"), "{url} leads nowhere");
         let token = url.split("token=").nth(1).unwrap();
         assert_eq!(token.len(), 64);
     });

@@ -128,6 +128,39 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
+fn what_is_no_case_is_said_in_our_words() {
+    let step = "steps:\n- {at: 0, command: ls}\n";
+    for (text, says) in [
+        (
+            format!("title: x\n{step}---\ntitle: y\n"),
+            "a case file holds one",
+        ),
+        (
+            format!("title: x\ntitle: y\n{step}"),
+            "line 2, column 1: the key `title` stands here twice: keep one",
+        ),
+        (
+            "- title: x\n".to_owned(),
+            "keys with values should stand here",
+        ),
+        (
+            "title: x\nsteps: none\n".to_owned(),
+            "a list should stand here",
+        ),
+        ("title: [x]\nsteps: []\n".to_owned(), "a text"),
+        ("title: x\n".to_owned(), "the key `steps` is missing"),
+    ] {
+        let problem = read(&text).unwrap_err().to_string();
+        assert!(problem.contains(says), "{text}: {problem}");
+        for jargon in [
+            "from_str", "Policy", "mapping", "sequence", "scalar", "Option", "field",
+        ] {
+            assert!(!problem.contains(jargon), "{text}: {problem}");
+        }
+    }
+}
+
+#[test]
 fn values_that_cannot_be_are_refused_in_plain_words() {
     for (step, says) in [
         ("exit: 99999", "0 to 255"),

@@ -74,7 +74,7 @@ fn faults_have_their_place_and_a_hint() {
         (
             "version: 1",
             "version: one",
-            "2:10: version is a whole number, this is a text",
+            "2:10: version is a whole number, this is a text | write it in digits, without quotes: `1`",
         ),
         (
             "version: 1",
