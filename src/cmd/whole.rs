@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When the system refuses.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Through links, so that they stay. A terminal or a pipe is written to as it is.
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let there = fs::metadata(&real);
