@@ -168,7 +168,7 @@ fn a_finding_is_told_with_its_evidence_and_what_to_run() {
         r#"GLM-5 bring-up · 9 commands on gpu01 · 11:02–11:06
 
 ● pkill -f killed the shell that carried this command                       high
-  gpu01  #4  11:02:13  ssh root@gpu01 'pkill -9 -f sglang; sl…ND nohup ./run.sh'
+  gpu01  #4  11:02:13  ssh root@gpu01 'pkill -9 -f sglang; sl… ⏎ nohup ./run.sh'
   So nothing after it ran: no script, no launch. server.log is the last run's.
 
     ▇▇▇▇▇  very likely   the remote shell matched its own pattern
