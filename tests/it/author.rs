@@ -258,7 +258,7 @@ fn the_tutorial_runs_as_it_stands() {
         "{said}"
     );
     assert!(said.contains("the guessed steps fire on it"), "{said}");
-    std::fs::write(author.own().join("lock-of-the-dead.yaml"), yaml).unwrap();
+    std::fs::write(author.own().join("claim-of-the-dead.yaml"), yaml).unwrap();
     let said = run(&script(after));
     for wanted in [
         "1 playbook, nothing to mend",
