@@ -264,8 +264,8 @@ fn the_tutorial_runs_as_it_stands() {
         "1 playbook, nothing to mend",
         "3 passed, 0 failed",
         "fires on 1 session",
-        "a lock whose owner is gone keeps indexer.sh out",
-        "confirmed: a lock",
+        "a claim whose owner is gone keeps indexer.sh out",
+        "confirmed: a claim",
     ] {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
