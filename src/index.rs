@@ -13,13 +13,11 @@ mod search;
 mod tokens;
 mod update;
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -31,6 +29,7 @@ use thiserror::Error;
 use self::tokens::{WORDS, Words};
 use self::update::Update;
 use crate::capture::home::Home;
+use crate::capture::locked;
 use crate::capture::sys::words;
 use crate::store::{Store, StoreError, make_private_dir};
 use crate::time::Micros;
@@ -349,18 +348,7 @@ fn systems(error: &TantivyError) -> Option<Arc<std::io::Error>> {
 /// Held while a damaged index is replaced.
 fn mending(home: &Path) -> Result<File, IndexError> {
     let path = home.join("index.lock");
-    let refused = |source| IndexError::Folder {
-        path: path.clone(),
-        source,
-    };
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(refused)?;
-    flock(&file, FlockOperation::LockExclusive).map_err(|error| refused(error.into()))?;
-    Ok(file)
+    locked::hold(&path).map_err(|source| IndexError::Folder { path, source })
 }
 
 /// What a folder of an index that goes is called.

@@ -66,6 +66,7 @@ mod script;
 pub mod shellmsg;
 mod slurm;
 mod sockets;
+mod holders;
 mod stacks;
 mod table;
 mod texts;
@@ -377,8 +378,8 @@ const PROBES: &[&dyn Probe] = &[
     &http::Wget,
     &sockets::Ss,
     &sockets::Netstat,
-    &sockets::Lsof,
-    &sockets::Fuser,
+    &holders::Lsof,
+    &holders::Fuser,
     &reach::Nc,
     &reach::Ping,
     &reach::Lookup,

@@ -16,6 +16,28 @@ const NOTHING: &[u8] = b"-\n";
 /// few writes, so a holder this slow is stopped.
 const LOCK_TRIES: u32 = 250;
 
+/// Opens a file that holds nothing and is only locked, made where it is missing.
+///
+/// # Errors
+/// When the system refuses.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    File::options()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Waits until nobody else holds such a file, and holds it as long as what is returned lives.
+///
+/// # Errors
+/// When the system refuses.
+pub fn hold(path: &Path) -> io::Result<File> {
+    let file = lock_file(path)?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
 /// Why a file of state cannot be used.
 #[derive(Debug)]
 pub enum Unusable {

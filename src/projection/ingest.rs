@@ -12,7 +12,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use thiserror::Error;
 use self::convert::{Converter, Inner, Known, main_stream};
 use self::orphan::Orphan;
 use crate::capture::home::Home;
+use crate::capture::locked;
 use crate::capture::spool::{
     self, Gap, Record, SpoolRead, SpoolState, Tail, list_spools, read_spool_part,
 };
@@ -160,12 +160,7 @@ pub(super) async fn lock(home: &Home, patience: Patience) -> Result<Option<File>
         path: path.clone(),
         source,
     };
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(unreadable)?;
+    let file = locked::lock_file(&path).map_err(unreadable)?;
     let tries = match patience {
         Patience::Skip => 1,
         Patience::Wait => PATIENCE.as_millis() / 10,

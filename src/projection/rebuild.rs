@@ -1,10 +1,8 @@
 //! Dropping everything derived and making it again.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 
-use rustix::fs::{FlockOperation, flock};
-
+use crate::capture::locked;
 use crate::index::{Index, IndexError};
 use crate::projection::{facts, fold};
 use crate::store::{Store, StoreError};
@@ -32,16 +30,5 @@ pub async fn rebuild(store: &Store) -> Result<(), IndexError> {
 /// Held while a rebuild is at work.
 fn lock(store: &Store) -> Result<File, StoreError> {
     let path = store.home().join("rebuild.lock");
-    let unwritable = |source| StoreError::Unwritable {
-        path: path.clone(),
-        source,
-    };
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(unwritable)?;
-    flock(&file, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
-    Ok(file)
+    locked::hold(&path).map_err(|source| StoreError::Unwritable { path, source })
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Access, FlockOperation, flock};
+use rustix::fs::Access;
 use sqlx::ConnectOptions;
 use sqlx::Connection;
 use sqlx::migrate::Migrator;
@@ -16,6 +16,7 @@ use sqlx::sqlite::{
 
 use super::error::is_full;
 use super::{Store, StoreError};
+use crate::capture::locked;
 use crate::time::Micros;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -215,18 +216,10 @@ async fn open_current(home: &Path, path: &Path) -> Result<Option<SqlitePool>, St
 
 /// Keeps other processes from making, migrating or moving the database.
 pub(super) fn lock(home: &Path) -> Result<File, StoreError> {
-    let unwritable = |source| StoreError::Unwritable {
+    locked::hold(&home.join("migrate.lock")).map_err(|source| StoreError::Unwritable {
         path: home.to_owned(),
         source,
-    };
-    let lock = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(home.join("migrate.lock"))
-        .map_err(unwritable)?;
-    flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
-    Ok(lock)
+    })
 }
 
 /// Makes the database or brings it up to date, while no other process does the same. Whether it was
