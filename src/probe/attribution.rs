@@ -152,7 +152,7 @@ fn settle(
     reading: &mut Reading,
 ) {
     let mixed = shares_one_pipe(look, stream, &lines);
-    let owners = owners(look, stream, &lines, parties);
+    let owners = owners(look, (stream, mixed), &lines, parties);
     let mut open: Option<Span> = None;
     for (line, owner) in lines.into_iter().zip(owners) {
         let span = Span {
@@ -211,7 +211,13 @@ fn shares_one_pipe(look: &Look<'_>, stream: Stream, lines: &[Shown]) -> bool {
             .all(|line| shellmsg::is_ssh_line(&line.text))
 }
 
-fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>]) -> Vec<Owner> {
+/// Who each line is of. With `mixed`, standard error came the same way.
+fn owners(
+    look: &Look<'_>,
+    (stream, mixed): (Stream, bool),
+    lines: &[Shown],
+    parties: &[Party<'_>],
+) -> Vec<Owner> {
     let mut owners: Vec<Owner> = vec![None; lines.len()];
     // What ssh and container engines say themselves is nobody else's.
     let mut left: Vec<usize> = (0..lines.len()).collect();
@@ -224,8 +230,7 @@ fn owners(look: &Look<'_>, stream: Stream, lines: &[Shown], parties: &[Party<'_>
             (Some(HopKind::Container), _) => shellmsg::is_engine_line,
             _ => continue,
         };
-        let mixed = || own("ssh: ") && shares_one_pipe(look, stream, lines);
-        if stream == Stream::Stdout && party.speaker.err != Some(stream) && !mixed() {
+        if stream == Stream::Stdout && party.speaker.err != Some(stream) && !mixed {
             continue;
         }
         left.retain(|at| {
