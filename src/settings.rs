@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::capture::keep::Cap;
 use crate::capture::named::{self, Unread, Why};
 
 /// The most that a file of settings may hold, in bytes.
@@ -31,13 +32,20 @@ pub struct Settings {
     pub learn: bool,
     /// Before a command runs, one line says that it is about to hurt itself.
     pub hints: bool,
+    /// MiB of a command's output that are kept from its beginning, and as many from its end (those
+    /// wait in memory); 0 keeps everything.
+    pub keep_mib: u64,
 }
+
+/// The most that may wait in memory, in MiB.
+const MOST_KEEP_MIB: u64 = 4096;
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             learn: true,
             hints: true,
+            keep_mib: 32,
         }
     }
 }
@@ -55,6 +63,14 @@ impl Settings {
     /// The settings in force.
     pub fn read() -> Self {
         Self::read_with_faults().0
+    }
+
+    /// How much of a command's output is kept.
+    pub fn cap(&self) -> Cap {
+        match self.keep_mib {
+            0 => Cap::None,
+            mib => Cap::Each(mib << 20),
+        }
     }
 
     /// The settings in force, and what is wrong in the file.
@@ -106,9 +122,19 @@ fn parse(path: &Path, text: &str) -> (Settings, Vec<BadSetting>) {
         let setting = match key {
             "learn" => &mut settings.learn,
             "hints" => &mut settings.hints,
+            "keep_mib" => {
+                match value.parse() {
+                    Ok(mib) if mib <= MOST_KEEP_MIB => settings.keep_mib = mib,
+                    _ => fault(format!(
+                        "`keep_mib` is a whole number of MiB up to {MOST_KEEP_MIB}, 0 for everything, \
+                         not `{value}`"
+                    )),
+                }
+                continue;
+            }
             other => {
                 fault(format!(
-                    "there is no setting `{other}`; known: learn, hints"
+                    "there is no setting `{other}`; known: learn, hints, keep_mib"
                 ));
                 continue;
             }
@@ -141,6 +167,21 @@ mod tests {
         let path = Path::new("config.toml");
         let (settings, faults) = parse(path, "# mine\nlearn = false # not yet\nhints=false\n");
         assert!(!settings.learn && !settings.hints && faults.is_empty());
+        for (text, cap) in [
+            ("keep_mib = 0", Cap::None),
+            ("keep_mib = 1 # little", Cap::Each(1 << 20)),
+            ("", Cap::default()),
+        ] {
+            assert_eq!(parse(path, text).0.cap(), cap);
+        }
+        for text in ["keep_mib = all", "keep_mib = -1", "keep_mib = 99999999999"] {
+            let (settings, faults) = parse(path, text);
+            assert_eq!(
+                (settings.cap(), faults.len()),
+                (Cap::default(), 1),
+                "{text}"
+            );
+        }
         let (settings, faults) = parse(path, "learn = maybe\nlern = true\nwhat\n");
         assert_eq!(settings, Settings::default());
         let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -148,7 +189,7 @@ mod tests {
             said,
             [
                 "config.toml:1: `learn` is true or false, not `maybe`",
-                "config.toml:2: there is no setting `lern`; known: learn, hints",
+                "config.toml:2: there is no setting `lern`; known: learn, hints, keep_mib",
                 "config.toml:3: `what` is no setting: write `learn = false`",
             ]
         );

@@ -110,6 +110,7 @@ pub struct Handover {
     /// The open spool.
     pub file: File,
     path: PathBuf,
+    cap: Cap,
     known: Vec<Known>,
     width: Option<u16>,
 }
@@ -194,9 +195,9 @@ impl Keeper {
     ///
     /// # Errors
     /// When the file cannot be read, or a torn record not be cut off.
-    pub fn take_over(shared: Handover, cap: Cap) -> io::Result<Self> {
+    pub fn take_over(shared: Handover) -> io::Result<Self> {
         spool::repair_tail(&shared.path, &shared.file)?;
-        let mut keeper = Self::over(shared.file, &shared.path, cap, true);
+        let mut keeper = Self::over(shared.file, &shared.path, shared.cap, true);
         keeper.masks.known = shared.known;
         keeper.masks.width = shared.width;
         Ok(keeper)
@@ -210,6 +211,7 @@ impl Keeper {
         Ok(Handover {
             file: self.file.try_clone()?,
             path: self.path.clone(),
+            cap: self.cap,
             known: self.masks.known.clone(),
             width: self.masks.width,
         })

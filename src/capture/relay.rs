@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Handover, Keeper};
+use crate::capture::keep::{HOLD_TIME, Handover, Keeper};
 use crate::capture::pump::{Kind, Source};
 use crate::capture::sys::{self, Side, StandardFd};
 
@@ -38,7 +38,7 @@ fn live(mut left: Vec<Source>, spool: Option<Handover>, began: Instant) {
     sys::close_all_but(&kept);
     std::env::set_current_dir("/").ok();
 
-    let mut keeper = spool.and_then(|shared| Keeper::take_over(shared, Cap::default()).ok());
+    let mut keeper = spool.and_then(|shared| Keeper::take_over(shared).ok());
     let mut buffer = vec![0; 64 << 10];
     while !left.is_empty() {
         let mut fds = Vec::new();

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use crate::capture::keep::{Cap, HOLD_TIME, Handover, Keeper};
+use crate::capture::keep::{HOLD_TIME, Handover, Keeper};
 use crate::capture::pty::{self, Outer};
 use crate::capture::spawn::{self, Descriptors};
 use crate::capture::spool::End;
@@ -452,7 +452,7 @@ impl Guard {
     }
 
     fn keeper(&mut self) -> Option<Keeper> {
-        Keeper::take_over(self.spool.take()?, Cap::default()).ok()
+        Keeper::take_over(self.spool.take()?).ok()
     }
 
     /// Records and forwards what is there now.

@@ -8,6 +8,7 @@ use crate::capture::sys;
 use crate::cmd::hint;
 use crate::event::Exit;
 use crate::report;
+use crate::settings::Settings;
 
 /// `rec`'s own failure before anything was started.
 const OURS: u8 = 125;
@@ -39,7 +40,7 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
     let ended = run::record(
         &Options {
             session: options.session.clone(),
-            ..Options::default()
+            cap: Settings::read().cap(),
         },
         argv,
         &tell,

@@ -4,7 +4,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Output, Stdio};
 
-use casebook::capture::spool::{SpoolState, Tail};
+use casebook::capture::spool::{Record, SpoolState, Tail};
 use casebook::event::{Exit, Stream};
 
 use crate::bench::{Bench, exit_of, finish, output_of, start_of, until, wait};
@@ -248,6 +248,31 @@ fn a_file_size_limit_hurts_the_record_alone() {
     let output = bench.sh("ulimit -f 100; \"$REC\" head -c 300000 /dev/zero | wc -c");
     assert_eq!(output.stdout, b"300000\n");
     assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn how_much_is_kept_is_a_setting() {
+    let bench = Bench::new();
+    let folder = bench.file("config/casebook");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), "keep_mib = 1\n").unwrap();
+    let mut command = bench.recorded(&["head", "-c", "4000000", "/dev/zero"]);
+    command.env("XDG_CONFIG_HOME", bench.file("config"));
+    let output = finish(command);
+    assert_eq!(output.stdout.len(), 4_000_000);
+    let record = bench.record();
+    let gaps: u64 = record
+        .records
+        .iter()
+        .filter_map(|(_, record)| match record {
+            Record::Gap(gap) => Some(gap.bytes),
+            _ => None,
+        })
+        .sum();
+    let kept = output_of(&record, Stream::Stdout).len() as u64;
+    assert_eq!(kept + gaps, 4_000_000);
+    // The end waits with what its pieces cost beside their bytes.
+    assert!((2_000_000..=2 << 20).contains(&kept), "{kept}");
 }
 
 #[test]
