@@ -5,7 +5,10 @@
 //! and payload), payload; all integers little-endian. The first frame is a [`Start`]. Output may
 //! still follow the [`End`]: it came from processes that the command left behind.
 //!
-//! Reading never fails on content: a cut or corrupt tail ends the records and is reported.
+//! Reading never fails on content: a cut or corrupt tail ends the records and is reported; what reads behind
+//! damage is found by [`salvage`].
+
+mod salvage;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -18,6 +21,8 @@ use crate::capture::home::Home;
 use crate::event::{Exit, Stream, Terminals};
 use crate::id::{CommandId, SessionId};
 use crate::time::Micros;
+
+pub use salvage::{Salvaged, salvage};
 
 /// What a spool begins with.
 pub const MAGIC: &[u8; 8] = b"RECSPOOL";

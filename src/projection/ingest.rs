@@ -23,9 +23,9 @@ use self::orphan::Orphan;
 use crate::capture::home::Home;
 use crate::capture::locked;
 use crate::capture::spool::{
-    self, Gap, Record, SpoolRead, SpoolState, Tail, list_spools, read_spool_part,
+    self, Gap, Record, SpoolRead, SpoolState, Tail, list_spools, read_spool_part, salvage,
 };
-use crate::event::{Event, Exit, NewEvent};
+use crate::event::{Event, Exit, NewEvent, Stream};
 use crate::id::{CommandId, SessionId};
 use crate::projection::fold;
 use crate::store::{Batch, Spooled, Store, StoreError, make_private_dir};
@@ -329,7 +329,7 @@ async fn read_part(
         path: path.to_owned(),
         source,
     };
-    let read = read_spool_part(path, from, PART_BYTES).map_err(unreadable)?;
+    let mut read = read_spool_part(path, from, PART_BYTES).map_err(unreadable)?;
     let mut part = Part {
         command,
         path: path.to_owned(),
@@ -345,6 +345,11 @@ async fn read_part(
             Fate::Orphan(why)
         };
         return Ok(part);
+    }
+    if let Tail::Corrupt { at, why } = read.tail
+        && read.state != SpoolState::Running
+    {
+        behind(path, at, why, &mut read).map_err(unreadable)?;
     }
 
     let Some(known) = known(store, command, &read).await? else {
@@ -390,6 +395,23 @@ async fn read_part(
         });
     }
     Ok(part)
+}
+
+/// Adds what still reads behind damage, with a gap for what does not.
+fn behind(path: &Path, at: u64, why: &str, read: &mut SpoolRead) -> io::Result<()> {
+    let stream = read
+        .records
+        .iter()
+        .rev()
+        .find_map(|(_, record)| match record {
+            Record::Output(output) => Some(output.stream),
+            Record::Start(start) => Some(main_stream(start.terminals.stdout)),
+            _ => None,
+        });
+    let found = salvage(path, at, why, stream.unwrap_or(Stream::Stdout))?;
+    read.records.extend(found.records);
+    read.next_offset = found.next_offset;
+    Ok(())
 }
 
 /// What is known of the command: from its first record, or from the log when that was read before.

@@ -188,6 +188,42 @@ proptest! {
     }
 
     #[test]
+    fn what_reads_behind_damage_is_found(
+        damaged in 1_usize..6, at in 0_usize..500, flip in 1_u8..=255, more in 0_usize..40,
+    ) {
+        let mut records = sample();
+        let end = records.pop().unwrap();
+        records.push(Record::Output(Output {
+            stream: Stream::Tty,
+            after_us: 9,
+            bytes: vec![b'x'; more],
+        }));
+        records.push(end);
+        let good = bytes_of(&records);
+        let whole = read_bytes(&good, 0).records;
+        let (from, to) = (whole[damaged].0 as usize, whole.get(damaged + 1).map_or(good.len(), |next| next.0 as usize));
+        let mut bytes = good.clone();
+        bytes[from + at % (to - from)] ^= flip;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.spool");
+        std::fs::write(&path, &bytes).unwrap();
+        let found = salvage(&path, from as u64, "so", Stream::Stdout).unwrap();
+        let (gaps, rest): (Vec<_>, Vec<_>) = found
+            .records
+            .into_iter()
+            .partition(|(_, record)| matches!(record, Record::Gap(gap) if gap.reason.ends_with("so")));
+        prop_assert_eq!(&rest[..], &whole[damaged + 1..]);
+        if damaged + 1 < whole.len() {
+            prop_assert_eq!(found.next_offset, good.len() as u64);
+            prop_assert_eq!(gaps.len(), 1);
+            let is_whole = matches!(&gaps[0].1, Record::Gap(gap) if gap.bytes == (to - from) as u64);
+            prop_assert!(is_whole);
+        } else {
+            prop_assert_eq!((found.next_offset, gaps.len()), (from as u64, 0));
+        }
+    }
+
+    #[test]
     fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         read_bytes(&bytes, 0);
         let mut behind = header();

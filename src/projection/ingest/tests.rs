@@ -202,10 +202,16 @@ fn a_command_whose_recorder_died_is_lost_and_what_it_printed_is_kept() {
 }
 
 #[test]
-fn a_damaged_spool_gives_what_reads_and_is_moved_aside() {
+fn a_damaged_spool_gives_what_reads_before_and_behind_and_is_moved_aside() {
     let bench = Bench::new();
     let command = CommandId::new();
-    let (file, path) = bench.spool(command, &[printed(10, "one\n"), printed(20, "two\n"), END]);
+    let records = [
+        printed(10, "one\n"),
+        printed(20, "two\n"),
+        printed(30, "three\n"),
+        END,
+    ];
+    let (file, path) = bench.spool(command, &records);
     drop(file);
     let mut bytes = fs::read(&path).unwrap();
     let two = bytes.windows(4).position(|four| four == b"two\n").unwrap();
@@ -223,9 +229,10 @@ fn a_damaged_spool_gives_what_reads_and_is_moved_aside() {
             .exists()
     );
     let view = bench.view();
-    assert_eq!(view.commands[0].exit, Exit::Lost);
-    assert!(view.details[0].gap_bytes > 0);
-    assert_eq!(bench.output(command), b"one\n");
+    assert_eq!(view.commands[0].exit, Exit::Code(3));
+    // The record of the second line, with its head.
+    assert_eq!(view.details[0].gap_bytes, 9 + 9 + 4);
+    assert_eq!(bench.output(command), b"one\nthree\n");
     assert_eq!(bench.ingest(), Ingested::default());
 }
 
