@@ -14,6 +14,10 @@ fuzz_target!(|data: &[u8]| {
     let Some((text, secret)) = samples.get(usize::from(*which) % samples.len()) else {
         return;
     };
+    // Compared strings find their way into the noise: there the secret need not be written as one.
+    if noise.windows(secret.len()).any(|window| window == secret.as_bytes()) {
+        return;
+    }
     // The secret on a line of its own, so that the noise around it does not reach into it.
     let at = noise.len() * usize::from(*place) / 256;
     let (before, after) = noise.split_at(at);

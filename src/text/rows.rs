@@ -52,6 +52,8 @@ fn render_within(bytes: &[u8], base: u64, out: &mut Vec<TextLine>, depth: u8) {
         parser.advance(&mut rows, rest.get(..length).unwrap_or(rest));
         at += length;
     }
+    // A letter whose end never came is shown as one that is wrong; NUL does nothing else.
+    parser.advance(&mut rows, b"\0");
     rows.finish(base + offset(bytes.len()));
     // A line gone back to reaches further than those after it began; spans must not decrease.
     let mut reach = base;

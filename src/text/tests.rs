@@ -205,3 +205,16 @@ fn check(bytes: &[u8]) {
     }
     let _text = plain(bytes);
 }
+
+#[test]
+fn a_letter_cut_at_the_end_is_shown_as_wrong() {
+    for bytes in [
+        &b"a\xc7"[..],
+        b"\x1b[1ma\xc7",
+        b"a\x00\xc7",
+        b"a\xe2\x82\x1b[0m",
+    ] {
+        assert_eq!(texts(bytes), ["a\u{fffd}"], "{bytes:?}");
+    }
+    assert_eq!(texts(b"\0\xc7"), ["\u{fffd}"]);
+}
