@@ -259,7 +259,11 @@ impl State {
                 && file.size_bytes.is_some()
                 && self.script_ok == Tri::Unknown
             {
-                let direct = target.line.starts_with(['/', '.']);
+                // Only what stands first on the line is executed; what an interpreter reads need not be.
+                let direct = target.line.split_whitespace().next().is_some_and(|first| {
+                    first.starts_with(['/', '.'])
+                        && fact::cover::last_part(first) == fact::cover::last_part(&file.path)
+                });
                 self.script_ok = if direct && file.executable == Some(false) {
                     Tri::No
                 } else {
