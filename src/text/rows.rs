@@ -310,17 +310,14 @@ impl<'o> Rows<'o> {
         while let Some(shorter) = inside.strip_prefix(b"\r") {
             inside = shorter;
         }
-        if self.depth < 2 && memchr2(b'\r', b'\n', inside).is_none() {
+        let text = if self.depth < 2 && memchr2(b'\r', b'\n', inside).is_none() {
             render_within(inside, 0, &mut lines, self.depth + 1);
-        }
-        let text = match lines.pop() {
-            Some(line) => line.text,
-            None => decode(inside)
-                .0
-                .rsplit(['\r', '\n'])
-                .next()
-                .unwrap_or("")
-                .to_owned(),
+            lines.pop().map(|line| line.text).unwrap_or_default()
+        } else {
+            let last = inside.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next();
+            let mut text = decode(last.unwrap_or_default()).0;
+            text.retain(|char| char == '\t' || !char.is_control());
+            text
         };
         text.trim_end().clone_into(&mut state.text);
     }

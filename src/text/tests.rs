@@ -218,3 +218,24 @@ fn a_letter_cut_at_the_end_is_shown_as_wrong() {
     }
     assert_eq!(texts(b"\0\xc7"), ["\u{fffd}"]);
 }
+
+#[test]
+fn no_state_of_a_line_holds_an_escape() {
+    for bytes in [
+        &b"\xb9\r\xf3\x1b\x1b\x1b\""[..],
+        b"10 %\r20 %\xe2\x1b\x1b(",
+        b"a\x1b[G\x1b[31mb\x1b[G\x1b[32mc\x1b[G\x1b[33md\x1b[G\x1b[34me",
+    ] {
+        for line in lines(bytes) {
+            let shown = line
+                .states
+                .iter()
+                .map(|state| &state.text)
+                .chain([&line.text]);
+            assert!(
+                shown.into_iter().all(|text| !text.contains('\x1b')),
+                "{line:?}"
+            );
+        }
+    }
+}
