@@ -196,11 +196,11 @@ fn begin(
         tell(modes::MENDED);
     }
     let wish = Wish::from_environment(options.session.clone());
-    let at = Micros::now();
-    let chosen = session::open_for_command(&home, &wish, at).map_err(|error| match error {
-        SessionError::NotThere { .. } | SessionError::Ambiguous { .. } => Trouble::Asked(error),
-        other => Trouble::Recording(other.to_string()),
-    })?;
+    let chosen =
+        session::open_for_command(&home, &wish, Micros::now()).map_err(|error| match error {
+            SessionError::NotThere { .. } | SessionError::Ambiguous { .. } => Trouble::Asked(error),
+            other => Trouble::Recording(other.to_string()),
+        })?;
     if let Some(warning) = &chosen.warning {
         tell(warning);
     }
@@ -224,7 +224,7 @@ fn begin(
         host: sys::host_name(),
         user: user_name(),
         terminals,
-        at,
+        at: chosen.at,
         parent,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         recorder: this_process(),

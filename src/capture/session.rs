@@ -96,6 +96,9 @@ pub struct Chosen {
     pub session: SessionId,
     /// The command's number in it, from 1.
     pub number: u32,
+    /// When it begins: now, or with the last thing that happened in the session where the clock was set
+    /// back a little since, so that the order of numbers is that of time.
+    pub at: Micros,
     /// The session came about by itself.
     pub automatic: bool,
     /// The session began with this command.
@@ -175,9 +178,7 @@ fn automatic(home: &Home, now: Micros) -> Result<Chosen, SessionError> {
             ));
         }
         Content::Some(session) => match read_state(home, session) {
-            Content::Some(state)
-                if state.automatic && now.0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US =>
-            {
+            Content::Some(state) if state.automatic && is_near(now, state.last_us) => {
                 return number_in(home, session, now);
             }
             Content::Some(_) | Content::Nothing => {}
@@ -201,15 +202,22 @@ fn automatic(home: &Home, now: Micros) -> Result<Chosen, SessionError> {
     Ok(Chosen {
         session,
         number: 1,
+        at: now,
         automatic: true,
         new: true,
         warning,
     })
 }
 
+/// Whether a session in which something last happened then goes on now. A clock that was set back by more
+/// than this says nothing about when that was.
+fn is_near(now: Micros, last_us: i64) -> bool {
+    now.0.abs_diff(last_us) < AUTOMATIC_GAP_US.unsigned_abs()
+}
+
 fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, SessionError> {
     let mut damaged = false;
-    let mut taken = (1, false);
+    let mut taken = (1, false, now);
     change(home, session, |held| {
         let state = match held {
             Content::Damaged => {
@@ -223,7 +231,9 @@ fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, Ses
             },
             Content::Some(state) => state,
         };
-        taken = (state.next, state.automatic);
+        let set_back = state.last_us > now.0 && is_near(now, state.last_us);
+        let at = if set_back { Micros(state.last_us) } else { now };
+        taken = (state.next, state.automatic, at);
         Some(State {
             next: state.next.saturating_add(1),
             last_us: state.last_us.max(now.0),
@@ -234,10 +244,11 @@ fn number_in(home: &Home, session: SessionId, now: Micros) -> Result<Chosen, Ses
         let path = session_path(home, session);
         return Err(SessionError::Damaged { session, path });
     }
-    let (number, automatic) = taken;
+    let (number, automatic, at) = taken;
     Ok(Chosen {
         session,
         number,
+        at,
         automatic,
         new: number == 1,
         warning: None,
@@ -370,7 +381,7 @@ pub fn current(home: &Home) -> Option<SessionId> {
     let Content::Some(state) = read_state(home, session) else {
         return None;
     };
-    (Micros::now().0.saturating_sub(state.last_us) < AUTOMATIC_GAP_US).then_some(session)
+    is_near(Micros::now(), state.last_us).then_some(session)
 }
 
 /// Every session that has a state file, in no particular order.
@@ -555,6 +566,22 @@ mod tests {
             open_for_command(&home, &wish, later).unwrap().session,
             first.session
         );
+    }
+
+    #[test]
+    fn a_clock_set_back_changes_no_order() {
+        let (_dir, home) = home();
+        let wish = Wish::default();
+        let first = open_for_command(&home, &wish, T0).unwrap();
+        // A little: the next one begins with what was last.
+        let second = open_for_command(&home, &wish, T0.plus_us(-90_000_000)).unwrap();
+        assert_eq!((second.session, second.at), (first.session, T0));
+        let third = open_for_command(&home, &wish, T0.plus_us(5)).unwrap();
+        assert_eq!((third.session, third.at), (first.session, T0.plus_us(5)));
+        // Much: nobody knows when the session was.
+        let fourth = open_for_command(&home, &wish, T0.plus_us(-2 * AUTOMATIC_GAP_US)).unwrap();
+        assert_ne!(fourth.session, first.session);
+        assert_eq!(fourth.at, T0.plus_us(-2 * AUTOMATIC_GAP_US));
     }
 
     #[test]

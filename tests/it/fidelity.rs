@@ -540,6 +540,70 @@ fn inherited_descriptors_keep_their_mode() {
     assert_eq!(mode & 0o4000, 0, "non-blocking: {flags}");
 }
 
+/// The clock goes back by some minutes while a command runs, and stays there for the next one.
+#[test]
+fn a_clock_that_steps_back_makes_no_negative_time() {
+    let library = ["x86_64", "aarch64"]
+        .map(|machine| format!("/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1"))
+        .into_iter()
+        .find(|path| std::path::Path::new(path).exists());
+    let Some(library) = library else {
+        eprintln!("not tried: libfaketime is not installed");
+        return;
+    };
+    let bench = Bench::new();
+    bench.sh("mkfifo go; echo +0 >clock");
+    let faked = |words: &[&str]| {
+        let mut command = bench.recorded(words);
+        command.env("LD_PRELOAD", &library);
+        command.env("DONT_FAKE_MONOTONIC", "1");
+        command.env("FAKETIME_NO_CACHE", "1");
+        command.env("FAKETIME_TIMESTAMP_FILE", bench.file("clock"));
+        command
+    };
+    let mut child = faked(&["sh", "-c", "date +%s; read x <go; date +%s; exit 3"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut moment = || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut pipe, &mut line).unwrap();
+        line.trim().parse::<i64>().unwrap()
+    };
+    let before = moment();
+    bench.sh("echo -600 >clock; echo >go");
+    assert!(before - moment() > 500, "the clock did not step");
+    assert_eq!(wait(&mut child).code(), Some(3));
+    assert_eq!(finish(faked(&["echo", "next"])).stdout, b"next\n");
+    for record in bench.records() {
+        let mut last = 0;
+        for (_, one) in &record.records {
+            // An output may be read after its command has ended.
+            let (after_us, earliest) = match one {
+                Record::Output(output) => (
+                    output.after_us,
+                    std::mem::replace(&mut last, output.after_us),
+                ),
+                Record::End(end) => (end.duration_us, 0),
+                _ => continue,
+            };
+            assert!((earliest..600_000_000).contains(&after_us), "{one:?}");
+        }
+    }
+    let timeline = bench.json(&["timeline", "--json"]);
+    let commands = timeline["commands"].as_array().unwrap();
+    assert_eq!(commands.len(), 2, "{timeline:#}");
+    for (number, command) in (1..).zip(commands) {
+        assert_eq!(command["number"], number, "{timeline:#}");
+        assert!(
+            command["duration_ms"].as_f64().unwrap() >= 0.0,
+            "{timeline:#}"
+        );
+    }
+    assert_eq!(bench.json(&["verify", "--json"])["ok"], true);
+}
+
 /// In a container, the shell's session and process group may be from outside its PID namespace: the
 /// kernel then calls both 0.
 #[test]

@@ -4,6 +4,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::conformance::{CHECKS, measured};
+
 /// A row: its number, the problem, the tests (`file::name`), and a remark where one is needed.
 type Row = (u32, &'static str, &'static [&'static str], &'static str);
 
@@ -273,8 +275,8 @@ const ROWS: &[Row] = &[
     (
         34,
         "A clock that steps makes no negative time",
-        &[],
-        "Stepping the clock would be the whole machine's: durations and the moments of output come from a clock that does not step (`Instant`), wall time is a label.",
+        &["fidelity::a_clock_that_steps_back_makes_no_negative_time"],
+        "Durations and the moments of output come from a clock that does not step (`Instant`); wall time is a label.",
     ),
     (
         35,
@@ -325,13 +327,53 @@ fn place(test: &str) -> (String, &str) {
     }
 }
 
+/// The checks that are done with nothing in front of a command, with `rec`, and with others.
+fn beside_others() -> String {
+    let measured = measured();
+    let mut text = String::from(
+        "\n## Beside other recorders\n\n\
+         Each check does one thing with nothing in front of a command and with a recorder, and compares what there is\n\
+         to see: `yes` where that is the same, byte for byte, `hangs` where it does not come within six seconds, `-` where it\n\
+         could not be tried. For `rec` it is a test (`conformance`); the others were measured by the same code, with\n\
+         the words their manuals give for recording one command:\n\
+         `CASEBOOK_PEERS=1 cargo test --test it conformance::peers` measures whichever is installed.\n\n\
+         | | what holds when nothing is noticed | rec",
+    );
+    for peer in &measured.peers {
+        write!(text, " | {peer}").unwrap();
+    }
+    text.push_str(" |\n|---|---|---");
+    text.push_str(&"|---".repeat(measured.peers.len()));
+    text.push_str("|\n");
+    let mut passed = vec![0; measured.peers.len()];
+    for (check, (what, verdicts)) in CHECKS.iter().zip(&measured.checks) {
+        assert_eq!(check.what, what);
+        writeln!(
+            text,
+            "| F{} | {what} | yes | {} |",
+            check.row,
+            verdicts.join(" | ")
+        )
+        .unwrap();
+        for (count, verdict) in passed.iter_mut().zip(verdicts) {
+            *count += u32::from(verdict == "yes");
+        }
+    }
+    write!(text, "| | of {} | {}", CHECKS.len(), CHECKS.len()).unwrap();
+    for count in passed {
+        write!(text, " | {count}").unwrap();
+    }
+    text.push_str(" |\n");
+    text
+}
+
 #[test]
 fn every_row_names_a_test_that_exists_or_says_why_there_is_none() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut page = String::from(
         "# Fidelity\n\nThe wrapped command must not be able to tell. Each row is a way in which it could, and the test\n\
          that runs it bare and recorded, or looks at what is left. Run them with\n\
-         `cargo nextest run --test it fidelity mishaps kills`.\n\n\
+         `cargo nextest run --test it fidelity conformance mishaps kills`.\n\n\
          Written from `tests/it/fidelity_table.rs`, which checks that each test named here exists.\n\n\
          | | what the command could notice | shown by |\n|---|---|---|\n",
     );
@@ -358,6 +400,7 @@ fn every_row_names_a_test_that_exists_or_says_why_there_is_none() {
         writeln!(page, "| F{number} | {problem} | {} |", shown.join("<br>")).unwrap();
     }
     assert_eq!(ROWS.len(), 39);
+    page.push_str(&beside_others());
     let path = root.join("docs/fidelity.md");
     if std::env::var_os("CASEBOOK_WRITE_DOCS").is_some() {
         std::fs::write(&path, &page).unwrap();

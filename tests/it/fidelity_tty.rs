@@ -328,6 +328,7 @@ fn stopping_and_going_on_is_the_shells_business() {
     screen.until("\r\nin the background");
     screen.keys("wait -n; jobs\r");
     screen.until("Stopped");
+    screen.until("ready> ");
     screen.keys("fg\r");
     screen.until("cat\r\n");
     screen.keys("three\r");
@@ -356,11 +357,13 @@ fn in_the_background_it_touches_nothing_until_it_may() {
     screen.until("ready> ");
     screen.keys("jobs\r");
     screen.until("Running");
+    screen.until("ready> ");
     screen.keys("kill %1; wait; \"$REC\" cat &\r");
     screen.until("cat &\r\n");
     screen.until("ready> ");
     screen.keys("wait -n; jobs\r");
     screen.until("Stopped");
+    screen.until("ready> ");
     screen.keys("fg\r");
     screen.until("cat\r\n");
     screen.keys("hey\r");

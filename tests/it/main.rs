@@ -13,6 +13,7 @@ mod author;
 mod bad_input;
 mod bench;
 mod cases;
+mod conformance;
 mod contract;
 mod demo;
 mod docs;

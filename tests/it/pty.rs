@@ -88,6 +88,12 @@ impl Screen {
 
     /// Reads until this text shows up after what was waited for before; gives all up to its end.
     pub(crate) fn until(&mut self, text: &str) -> String {
+        self.await_text(text, DEADLINE)
+            .unwrap_or_else(|shown| panic!("no {text:?} in {shown:?}"))
+    }
+
+    /// The same for so long; else what was shown instead.
+    pub(crate) fn await_text(&mut self, text: &str, patience: Duration) -> Result<String, String> {
         let began = Instant::now();
         loop {
             let fresh = &self.seen[self.read..];
@@ -98,10 +104,11 @@ impl Screen {
                 let end = self.read + at + text.len();
                 let shown = String::from_utf8_lossy(&self.seen[self.read..end]).into_owned();
                 self.read = end;
-                return shown;
+                return Ok(shown);
             }
-            let shown = String::from_utf8_lossy(fresh).into_owned();
-            assert!(began.elapsed() < DEADLINE, "no {text:?} in {shown:?}");
+            if began.elapsed() > patience {
+                return Err(String::from_utf8_lossy(fresh).into_owned());
+            }
             self.fetch(Duration::from_millis(50));
         }
     }
@@ -125,17 +132,24 @@ impl Screen {
 
     /// Waits for the program, then gives how it ended and all that was shown.
     pub(crate) fn end(&mut self) -> (ExitStatus, String) {
+        self.await_end(DEADLINE)
+            .unwrap_or_else(|shown| panic!("does not end; showed {shown:?}"))
+    }
+
+    /// The same for so long; else what was shown.
+    pub(crate) fn await_end(&mut self, patience: Duration) -> Result<(ExitStatus, String), String> {
         let began = Instant::now();
         let status = loop {
             self.fetch(Duration::from_millis(5));
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            let shown = String::from_utf8_lossy(&self.seen).into_owned();
-            assert!(began.elapsed() < DEADLINE, "does not end; showed {shown:?}");
+            if began.elapsed() > patience {
+                return Err(String::from_utf8_lossy(&self.seen).into_owned());
+            }
         };
         while self.fetch(Duration::ZERO) {}
-        (status, String::from_utf8_lossy(&self.seen).into_owned())
+        Ok((status, String::from_utf8_lossy(&self.seen).into_owned()))
     }
 
     /// Closes the terminal under the program.

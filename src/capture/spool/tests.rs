@@ -201,7 +201,7 @@ proptest! {
         records.push(end);
         let good = bytes_of(&records);
         let whole = read_bytes(&good, 0).records;
-        let (from, to) = (whole[damaged].0 as usize, whole.get(damaged + 1).map_or(good.len(), |next| next.0 as usize));
+        let (from, to) = (usize::try_from(whole[damaged].0).unwrap(), whole.get(damaged + 1).map_or(good.len(), |next| usize::try_from(next.0).unwrap()));
         let mut bytes = good.clone();
         bytes[from + at % (to - from)] ^= flip;
         let dir = tempfile::tempdir().unwrap();
