@@ -20,7 +20,7 @@ pub struct RunOptions {
     pub quiet: bool,
     /// Record into this session.
     pub session: Option<String>,
-    /// Record input too. Taken, and without effect so far.
+    /// Record input too. The word is kept for it; that it is not built is said.
     pub stdin: bool,
 }
 
@@ -34,6 +34,9 @@ pub fn run(options: &RunOptions, argv: &[OsString]) -> ExitCode {
             }
         }
     };
+    if options.stdin {
+        tell("`--stdin` is not built yet: this command is recorded without its input");
+    }
     if let Some(hint) = (!options.quiet).then(|| hint::before(argv)).flatten() {
         say(&hint);
     }

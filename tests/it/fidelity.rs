@@ -251,6 +251,19 @@ fn a_file_size_limit_hurts_the_record_alone() {
 }
 
 #[test]
+fn what_is_not_built_is_said_and_stops_no_command() {
+    let bench = Bench::new();
+    let output = finish(bench.recorded(&["--stdin", "echo", "hi"]));
+    assert_eq!(output.stdout, b"hi\n");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("without its input") && said.lines().count() == 1,
+        "{said}"
+    );
+    assert_eq!(output_of(&bench.record(), Stream::Stdout), b"hi\n");
+}
+
+#[test]
 fn how_much_is_kept_is_a_setting() {
     let bench = Bench::new();
     let folder = bench.file("config/casebook");
