@@ -112,6 +112,7 @@ struct Shapes {
     curl: Regex,
     rsync: Regex,
     words: Regex,
+    units: Regex,
     percent: Regex,
     counted: Regex,
     setting: Regex,
@@ -143,6 +144,9 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
     ),
     words: pattern(
         r"(?i)\b(?P<label>step|epoch|iter(?:ation)?|batch|part|shard|chunk|file|layer|block|round|episode|segment|page|item|task|stage|phase|module|tensor|partition|bucket|table|row|sample|example|document|image|migration|test|worker)s?\b *[:=#]? *[\[(]? *(?P<done>\d+) *(?:/|of|out of) *(?P<total>\d+)\b",
+    ),
+    units: pattern(
+        r"(?i)(?:^|[\s(:=])(?P<done>\d[\d,]*) *(?:/|of|out of) *(?P<total>\d[\d,]*) +(?P<label>steps|epochs|iterations|batches|parts|shards|chunks|files|layers|blocks|rounds|episodes|segments|pages|items|tensors|partitions|buckets|tables|rows|records|samples|examples|documents|docs|images|frames|tiles|objects|entries|messages|tokens|slices|keys)\b",
     ),
     percent: pattern(r"(?P<pct>\d{1,3}(?:\.\d+)?) ?%"),
     counted: pattern(
@@ -278,6 +282,9 @@ fn in_words(line: &str) -> Option<Bar> {
         }
         return Some(bar);
     }
+    if let Some(bar) = of_units(line) {
+        return Some(bar);
+    }
     let told = ["%", "perc", "pct", "rogress"];
     if line.len() > 200 || !told.iter().any(|word| line.contains(word)) {
         return None;
@@ -317,6 +324,39 @@ fn in_words(line: &str) -> Option<Bar> {
         label: label(before),
         ..bar
     })
+}
+
+/// `dedup: 100/3000 shards`, `processed 1,200 of 5,000 rows`: a count whose unit stands behind it.
+fn of_units(line: &str) -> Option<Bar> {
+    if line.len() > 200 || line.contains('%') || !counts(line.as_bytes()) {
+        return None;
+    }
+    let found = SHAPES.units.captures(line)?;
+    let lower = line.to_ascii_lowercase();
+    let judged = [
+        "fail",
+        "error",
+        "pass",
+        "skip",
+        "ready",
+        "missing",
+        "corrupt",
+        "invalid",
+        "free",
+        "used",
+        "available",
+        "healthy",
+        "changed",
+        "differ",
+        "dropped",
+        "limit",
+        "max",
+    ];
+    if judged.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    of(&found, None)
+        .filter(|bar| bar.total.is_some_and(|total| total >= 2.0) && bar.done <= bar.total)
 }
 
 /// `37% 19021824/51380224`, `(412/1103, 37%)`: parts of a whole that agree with their per cent.
@@ -582,6 +622,24 @@ mod tests {
             ),
             ("Epoch [3/10], lr 0.1", "Epoch", 30.0, 3.0, 10.0, None, None),
             (
+                "03:17:13 dedup: 100/4000 shards, 4100 duplicates",
+                "shards",
+                2.5,
+                100.0,
+                4000.0,
+                None,
+                None,
+            ),
+            (
+                "processed 1,200 of 5,000 rows",
+                "rows",
+                24.0,
+                1200.0,
+                5000.0,
+                None,
+                None,
+            ),
+            (
                 "INFO: Loading model weights: 45%",
                 "Loading model weights",
                 45.0,
@@ -654,6 +712,10 @@ mod tests {
             "Padding mamba page size by 0.99% to ensure",
             "/dev/vda  252G   21G  124G  14% /",
             "error at 12/16/2026",
+            "3/8 files failed",
+            "2/3 shards available",
+            "12/16/2026 files",
+            "read 9/4 rows",
             "step 20 loss 2.113",
             "| N/A   41C    P0   123W /  700W |   26207MiB / 143771MiB |      0%      Default |",
         ] {
