@@ -6,7 +6,7 @@
 //! still follow the [`End`]: it came from processes that the command left behind.
 //!
 //! Reading never fails on content: a cut or corrupt tail ends the records and is reported; what reads behind
-//! damage is found by [`salvage`].
+//! damage is found by [`salvage()`].
 
 mod salvage;
 

@@ -58,7 +58,7 @@ fn render_within(bytes: &[u8], base: u64, out: &mut Vec<TextLine>, depth: u8) {
     // A line gone back to reaches further than those after it began; spans must not decrease.
     let mut reach = base;
     for line in out.iter_mut().skip(first) {
-        line.to = line.to.max(reach);
+        line.to = line.to.max(reach).max(line.from);
         reach = line.to;
     }
 }

@@ -239,3 +239,8 @@ fn no_state_of_a_line_holds_an_escape() {
         }
     }
 }
+
+#[test]
+fn a_line_gone_back_to_through_broken_escapes_keeps_its_span() {
+    check(b"\xff]\x01\r\r\x1b\x0bM\xab\x01\0\x1bM\x1b\x0b\tM\x96\x0b\n]");
+}
