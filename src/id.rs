@@ -73,7 +73,10 @@ macro_rules! id {
             /// Without a counter in its random half: ids of one millisecond differ from their first
             /// characters on, which is what people type. Order is never read off an id.
             pub fn new() -> Self {
-                Self(Uuid::new_v7(uuid::Timestamp::now(uuid::NoContext)))
+                // A clock that stands before 1970 counts as standing there.
+                let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+                let (seconds, nanoseconds) = (since.as_secs(), since.subsec_nanos());
+                Self(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)))
             }
 
             /// Takes an existing UUID.

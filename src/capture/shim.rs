@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, waitpid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::capture::keep::{HOLD_TIME, Handover, Keeper};
@@ -205,6 +205,9 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
         spool,
         began,
     } = work;
+    let leader = sys::leader_with_us()
+        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
+        .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
     let started = (|| {
         rustix::process::setsid()?;
         rustix::process::ioctl_tiocsctty(&slave)?;
@@ -241,6 +244,7 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
         signal_file.as_fd(),
     ];
     kept.push(slave.as_fd());
+    kept.extend(leader.as_ref().map(AsFd::as_fd));
     kept.extend(spool.as_ref().map(|shared| shared.file.as_fd()));
     sys::close_all_but(&kept);
     std::env::set_current_dir("/").ok();
@@ -263,6 +267,7 @@ fn live(work: Work, mut control: UnixStream, recorder: i32) {
         began,
         inner,
         hurries: false,
+        leader,
     }
     .watch();
 }
@@ -291,6 +296,9 @@ struct Guard {
     inner: Option<Pid>,
     /// Nobody waits for what is still shown.
     hurries: bool,
+    /// The leader of the recorder's session, where the recorder was in its process group: so would be what is left
+    /// behind, which the kernel hangs up when the leader ends.
+    leader: Option<OwnedFd>,
 }
 
 impl Guard {
@@ -413,6 +421,8 @@ impl Guard {
         let mut held = true;
         while held || waiting {
             let mut fds = vec![PollFd::new(&self.signal_file, PollFlags::IN)];
+            let leader = self.leader.as_ref().filter(|_| !waiting);
+            fds.extend(leader.map(|leader| PollFd::new(leader, PollFlags::IN)));
             fds.extend(held.then(|| PollFd::new(&self.master, PollFlags::IN)));
             let holds = keeper.as_ref().is_some_and(Keeper::holds);
             let Ok(count) = poll(&mut fds, holds.then_some(&HOLD_TIME)) else {
@@ -421,13 +431,23 @@ impl Guard {
             if let (0, Some(keeper)) = (count, &mut keeper) {
                 keeper.release();
             }
-            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+            let signalled = ready.next() == Some(true);
+            let hung_up = leader.is_some() && ready.next() == Some(true);
+            let printed = ready.next() == Some(true);
+            drop(ready);
             drop(fds);
-            if ready.first() == Some(&true) {
+            if hung_up {
+                // Leaving closes the master, and the kernel hangs up the group in front.
+                self.give_terminal(Pid::from_raw(self.child));
+                self.drain(keeper.as_mut());
+                break;
+            }
+            if signalled {
                 while sys::next_signal(&self.signal_file).is_some() {}
                 self.reap();
             }
-            if ready.get(1) == Some(&true) {
+            if printed {
                 if keeper.is_none() {
                     keeper = self.keeper();
                 }

@@ -446,6 +446,14 @@ pub fn session_leader() -> Option<u32> {
     u32::try_from(leader).ok().filter(|leader| *leader != 0)
 }
 
+/// The session's leader, where our process group is its own: a script's, in which whatever it starts gets
+/// the terminal's signals with it. A shell with job control gives each command a group of its own.
+pub fn leader_with_us() -> Option<u32> {
+    // SAFETY: getpgrp reads nothing of ours.
+    let group = unsafe { libc::getpgrp() };
+    session_leader().filter(|leader| u32::try_from(group) == Ok(*leader))
+}
+
 /// Whether our process group is the one in the foreground of this terminal.
 ///
 /// A group that was made outside our PID namespace is 0 in both answers, and then taken for ours:

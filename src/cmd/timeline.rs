@@ -10,6 +10,7 @@ use crate::event::Exit;
 use crate::fact::Fact;
 use crate::projection::SessionView;
 use crate::projection::missing::{Missing, missing};
+use crate::text::cut;
 use crate::time::{Micros, human_duration};
 use crate::timeline::Command;
 
@@ -89,8 +90,8 @@ pub fn header(view: &SessionView, paint: Paint) -> String {
         }
         (Some(first), Some(last)) => format!(
             " · {}–{}",
-            &paint.clock(first.at, first.at, false)[..5],
-            &paint.clock(last.ended(), first.at, false)[..5]
+            cut(&paint.clock(first.at, first.at, false), 5),
+            cut(&paint.clock(last.ended(), first.at, false), 5)
         ),
         _ => String::new(),
     };

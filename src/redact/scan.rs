@@ -359,6 +359,34 @@ impl Scan<'_> {
         }
     }
 
+    /// Whether the quote at a value's place closes the text that the name stands in, with nothing joined on to it:
+    /// `read -p "Password: " x` asks for a value and holds none.
+    fn closes(&self, start: usize, stop: usize, at: usize) -> bool {
+        let quote = self.byte(at);
+        if !matches!(quote, b'"' | b'\'') || matches!(self.byte(stop), b'"' | b'\'' | b'`' | b'\\')
+        {
+            return false;
+        }
+        if !matches!(
+            self.byte(at + 1),
+            b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b')' | b']' | b'}'
+        ) {
+            return false;
+        }
+        let line = self.slice(start.saturating_sub(400), start);
+        let begin = line
+            .iter()
+            .rposition(|byte| is_line_end(*byte))
+            .map_or(0, |end| end + 1);
+        let mut open = false;
+        let mut escaped = false;
+        for byte in line.get(begin..).unwrap_or_default() {
+            open ^= *byte == quote && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+        }
+        open
+    }
+
     /// Whether only blanks (and a list's dash, a diff's sign) stand before this on its line.
     fn is_first(&self, start: usize) -> bool {
         let mut at = start;
@@ -390,6 +418,9 @@ impl Scan<'_> {
             }
         };
         if let Some((at, sign)) = self.separator(stop) {
+            if self.closes(start, stop, at) {
+                return;
+            }
             if let Some((from, extent)) = self.quote(at) {
                 return self.candidate(from, extent, rule, judge(true));
             }

@@ -309,6 +309,39 @@ fn each_sample_is_masked_where_a_terminal_wraps_it() {
     }
 }
 
+/// A prompt, in quotes, asks for a secret and holds none.
+const PROMPTS: &[&str] = &[
+    "read -p \"Password: \" x; restart-it now; echo done",
+    "printf \"Enter password: \"; ls /srv",
+    "raise ValueError(\"bad password: \", user_name, retry_count)",
+    "def unix_getpass(prompt='Password: ', stream=None):",
+    "<input label=\"Password:\" type=\"text\" name=\"loginfield\">",
+];
+
+#[test]
+fn a_prompt_in_quotes_is_no_secret() {
+    for text in PROMPTS {
+        assert_eq!(Marker::default().text(text), *text);
+        assert_eq!(Marker::default().line(text).text(), *text);
+        let mut stream = Streamer::new(Marker::default(), None);
+        let mut out = Vec::new();
+        for byte in text.as_bytes() {
+            stream.push(&[*byte], &mut out);
+        }
+        stream.finish(&mut out);
+        assert_eq!(String::from_utf8_lossy(&out), *text);
+    }
+    for text in [
+        "printf 'password: 'Hunter2x9Q' ok'",
+        "{\"password\": \"Hunter2x9Q\", \"a\": 1}",
+        "dict(password=\"Hunter2x9Q\", b=2)",
+        "don't say password: 'Hunter2x9Q'",
+    ] {
+        let masked = Marker::default().text(text);
+        assert!(!masked.contains("Hunter2x9Q"), "{masked}");
+    }
+}
+
 #[test]
 fn plain_lines_stay() {
     for line in PLAIN {

@@ -56,6 +56,14 @@ fn only(what: &'static str, text: &str, found: Vec<String>) -> Result<String, St
     }
 }
 
+/// An empty name is a variable that was never set, and means nothing: least of all the last.
+fn nothing(what: &'static str) -> StoreError {
+    StoreError::NotFound {
+        what,
+        text: String::new(),
+    }
+}
+
 impl Store {
     /// Finds a session by id, unique prefix (with or without `s-`) or `last`: the one that the
     /// newest event belongs to.
@@ -64,7 +72,10 @@ impl Store {
     /// When nothing or more than one matches.
     pub async fn find_session(&self, text: &str) -> Result<SessionId, StoreError> {
         let text = text.trim();
-        if text == "last" || text.is_empty() {
+        if text.is_empty() {
+            return Err(nothing("session"));
+        }
+        if text == "last" {
             return self
                 .last_session()
                 .await?
@@ -111,7 +122,10 @@ impl Store {
         text: &str,
     ) -> Result<FoundCommand, StoreError> {
         let text = text.trim();
-        if text == "last" || text.is_empty() {
+        if text.is_empty() {
+            return Err(nothing("command"));
+        }
+        if text == "last" {
             // Index: events_number.
             let found: Option<String> = sqlx::query_scalar(
                 "select command from events where session = ? and kind = 'command_started'

@@ -56,10 +56,11 @@ fn render_within(bytes: &[u8], base: u64, out: &mut Vec<TextLine>, depth: u8) {
     parser.advance(&mut rows, b"\0");
     rows.finish(base + offset(bytes.len()));
     // A line gone back to reaches further than those after it began; spans must not decrease.
-    let mut reach = base;
+    let (mut begin, mut reach) = (base, base);
     for line in out.iter_mut().skip(first) {
+        line.from = line.from.max(begin);
         line.to = line.to.max(reach).max(line.from);
-        reach = line.to;
+        (begin, reach) = (line.from, line.to);
     }
 }
 

@@ -243,4 +243,5 @@ fn no_state_of_a_line_holds_an_escape() {
 #[test]
 fn a_line_gone_back_to_through_broken_escapes_keeps_its_span() {
     check(b"\xff]\x01\r\r\x1b\x0bM\xab\x01\0\x1bM\x1b\x0b\tM\x96\x0b\n]");
+    check(b"\x1b\x01\x1b\x82[\x1b\x0c\x0b\x0b\t[f\x8d(\0\0\x008\x0e\x8e\x03[\x19\x1b[f?\t\r[\0\x0b[\x1b");
 }

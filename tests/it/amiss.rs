@@ -375,3 +375,25 @@ fn what_could_not_be_asked_is_no_alarm() {
         "{said}"
     );
 }
+
+/// `rec forget "$unset"` must not mean the newest command.
+#[test]
+fn an_empty_name_means_nothing() {
+    let bench = Bench::new();
+    bench.rec_sh("echo one");
+    for words in [
+        &["forget", ""][..],
+        &["forget", " "],
+        &["show", ""],
+        &["timeline", ""],
+        &["export", "", "--as", "jsonl"],
+    ] {
+        let (code, said) = bench.fails(words);
+        assert_ne!(code, Some(0), "{words:?}");
+        assert!(
+            said.contains("no ") && said.lines().count() <= 2,
+            "{words:?}: {said}"
+        );
+    }
+    assert_eq!(bench.say(&["show", "1", "--stdout"]), "one\n");
+}

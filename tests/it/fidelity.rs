@@ -553,17 +553,52 @@ fn inherited_descriptors_keep_their_mode() {
     assert_eq!(mode & 0o4000, 0, "non-blocking: {flags}");
 }
 
-/// The clock goes back by some minutes while a command runs, and stays there for the next one.
-#[test]
-fn a_clock_that_steps_back_makes_no_negative_time() {
+/// The library that shows other clocks to programs.
+fn libfaketime() -> Option<String> {
     let library = ["x86_64", "aarch64"]
         .map(|machine| format!("/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1"))
         .into_iter()
         .find(|path| std::path::Path::new(path).exists());
-    let Some(library) = library else {
+    if library.is_none() {
         eprintln!("not tried: libfaketime is not installed");
-        return;
-    };
+    }
+    library
+}
+
+/// A clock that was never set, or set beyond reason, stops no command and no look.
+#[test]
+fn a_clock_far_from_now_stops_nothing() {
+    let Some(library) = libfaketime() else { return };
+    for now in ["1969-12-31 00:00:00", "9999-12-31 00:00:00"] {
+        let bench = Bench::new();
+        for words in [
+            &["sh", "-c", "echo ran; exit 3"][..],
+            &["timeline"],
+            &["sessions"],
+            &["why"],
+            &["show", "1"],
+            &["postmortem"],
+        ] {
+            let mut command = bench.recorded(words);
+            command.env("LD_PRELOAD", &library);
+            command.env("FAKETIME", now).env("DONT_FAKE_MONOTONIC", "1");
+            let output = finish(command);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!said.contains("panicked"), "{now} {words:?}: {said}");
+            if words[0] == "sh" {
+                assert_eq!(output.status.code(), Some(3), "{now}: {said}");
+                assert_eq!(output.stdout, b"ran\n");
+            } else {
+                assert_eq!(output.status.code(), Some(0), "{now} {words:?}: {said}");
+            }
+        }
+    }
+}
+
+/// The clock goes back by some minutes while a command runs, and stays there for the next one.
+#[test]
+fn a_clock_that_steps_back_makes_no_negative_time() {
+    let Some(library) = libfaketime() else { return };
     let bench = Bench::new();
     bench.sh("mkfifo go; echo +0 >clock");
     let faked = |words: &[&str]| {

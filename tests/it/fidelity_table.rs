@@ -98,7 +98,7 @@ const ROWS: &[Row] = &[
             "fidelity_tty::a_killed_recorder_leaves_the_modes_as_they_were",
             "fidelity_tty::where_the_shim_was_killed_too_the_next_rec_puts_the_modes_back",
         ],
-        "",
+        "So what a command sets on its terminal (`rec stty -echo`) does not outlive it, which bare it would.",
     ),
     (
         11,
@@ -139,7 +139,7 @@ const ROWS: &[Row] = &[
             "mishaps::a_full_disk_is_told_in_words_and_stops_no_command",
             "bad_input::a_home_that_can_only_be_read_is_read",
         ],
-        "",
+        "A disk that is full under the command's own output reaches it as a broken pipe, and not as an error of its own write.",
     ),
     (
         16,

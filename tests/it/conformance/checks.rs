@@ -394,6 +394,19 @@ pub(crate) const CHECKS: &[Check] = &[
     }),
     tty(
         39,
+        "where a script ends with its terminal, what it left in the background is hung up",
+        |stage| {
+            let script = "\"$REC\" sh -c '(trap \"echo HUP >hup; exit\" HUP; echo left; sleep 99 & wait) & read x'";
+            let mut terminal = stage.terminal(script);
+            terminal.shows("left\r\n")?;
+            terminal.keys("\r");
+            let end = terminal.end()?;
+            stage.until("the hang-up", || !stage.text("hup").is_empty())?;
+            Ok(end + &stage.text("hup"))
+        },
+    ),
+    tty(
+        39,
         "a child left in the background on a terminal lives on and is heard",
         |stage| {
             stage.sh("mkfifo late")?;
