@@ -558,9 +558,17 @@ fn libfaketime() -> Option<String> {
     let library = ["x86_64", "aarch64"]
         .map(|machine| format!("/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1"))
         .into_iter()
-        .find(|path| std::path::Path::new(path).exists());
+        .find(|path| std::path::Path::new(path).exists())
+        .filter(|path| {
+            let shown = std::process::Command::new("date")
+                .arg("+%Y")
+                .env("LD_PRELOAD", path)
+                .env("FAKETIME", "1990-06-01 00:00:00")
+                .output();
+            shown.is_ok_and(|output| output.stdout == b"1990\n")
+        });
     if library.is_none() {
-        eprintln!("not tried: libfaketime is not installed");
+        eprintln!("not tried: libfaketime is not installed, or does nothing here");
     }
     library
 }
