@@ -378,10 +378,18 @@ impl Scan<'_> {
             .iter()
             .rposition(|byte| is_line_end(*byte))
             .map_or(0, |end| end + 1);
+        let line = line.get(begin..).unwrap_or_default();
+        let is_letter = |at: Option<usize>| {
+            at.and_then(|at| line.get(at))
+                .is_some_and(u8::is_ascii_alphanumeric)
+        };
         let mut open = false;
         let mut escaped = false;
-        for byte in line.get(begin..).unwrap_or_default() {
-            open ^= *byte == quote && !escaped;
+        for (place, byte) in line.iter().enumerate() {
+            // The apostrophe of `don't` opens nothing.
+            let within =
+                quote == b'\'' && is_letter(place.checked_sub(1)) && is_letter(Some(place + 1));
+            open ^= *byte == quote && !escaped && !within;
             escaped = *byte == b'\\' && !escaped;
         }
         open
