@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::capture::keep::Cap;
+use crate::capture::keep::{Cap, DEFAULT_CAP_BYTES};
 use crate::capture::named::{self, Unread, Why};
 
 /// The most that a file of settings may hold, in bytes.
@@ -45,7 +45,7 @@ impl Default for Settings {
         Self {
             learn: true,
             hints: true,
-            keep_mib: 32,
+            keep_mib: DEFAULT_CAP_BYTES >> 20,
         }
     }
 }

@@ -26,10 +26,13 @@ pub enum Cap {
     Each(u64),
 }
 
+/// Bytes kept at each end unless a setting says otherwise: more than anybody reads, and small enough to wait in
+/// memory.
+pub const DEFAULT_CAP_BYTES: u64 = 32 << 20;
+
 impl Default for Cap {
-    /// 32 MiB each: more than anybody reads, and small enough to wait in memory.
     fn default() -> Self {
-        Self::Each(32 << 20)
+        Self::Each(DEFAULT_CAP_BYTES)
     }
 }
 

@@ -152,7 +152,7 @@ fn settle(
     reading: &mut Reading,
 ) {
     let mixed = shares_one_pipe(look, stream, &lines);
-    let owners = owners(look, (stream, mixed), &lines, parties);
+    let owners = owners(look, stream, mixed, &lines, parties);
     let mut open: Option<Span> = None;
     for (line, owner) in lines.into_iter().zip(owners) {
         let span = Span {
@@ -214,7 +214,8 @@ fn shares_one_pipe(look: &Look<'_>, stream: Stream, lines: &[Shown]) -> bool {
 /// Who each line is of. With `mixed`, standard error came the same way.
 fn owners(
     look: &Look<'_>,
-    (stream, mixed): (Stream, bool),
+    stream: Stream,
+    mixed: bool,
     lines: &[Shown],
     parties: &[Party<'_>],
 ) -> Vec<Owner> {

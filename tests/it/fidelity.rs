@@ -105,27 +105,6 @@ fn every_byte_passes_and_is_kept_and_streams_stay_apart() {
 }
 
 #[test]
-fn one_open_file_for_both_streams_keeps_their_order() {
-    let bench = Bench::new();
-    let script = "for i in 1 2 3 4 5 6 7 8 9; do echo o$i; echo e$i >&2; done";
-    let bare = bench.sh(&format!("exec 2>&1; {script}"));
-    let outer = format!("exec 2>&1; \"$REC\" sh -c '{script}'");
-    assert_eq!(bench.sh(&outer).stdout, bare.stdout);
-}
-
-#[test]
-fn standard_input_is_not_eaten() {
-    let bench = Bench::new();
-    let output = bench.sh("seq 5 | while read line; do \"$REC\" true; echo got $line; done");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 5);
-    let output = bench.sh("seq 2 >in; { \"$REC\" head -n1; cat; } <in");
-    let bare = bench.sh("seq 2 >in; { head -n1; cat; } <in");
-    assert_eq!(output.stdout, bare.stdout);
-    let output = bench.sh("head -c 100000 /dev/zero | \"$REC\" wc -c");
-    assert_eq!(output.stdout, b"100000\n");
-}
-
-#[test]
 fn argv_is_exact() {
     let bench = Bench::new();
     let words = [
@@ -541,16 +520,6 @@ fn sessions_are_chosen_by_option_and_variable() {
             .all(|record| start_of(record).session == session)
     );
     assert_eq!(bench.records().len(), 3);
-}
-
-#[test]
-fn inherited_descriptors_keep_their_mode() {
-    let bench = Bench::new();
-    let output = bench.sh("\"$REC\" echo hi; grep flags /proc/$$/fdinfo/1 >after; true");
-    assert_eq!(output.stdout, b"hi\n");
-    let flags = std::fs::read_to_string(bench.file("after")).unwrap();
-    let mode = u32::from_str_radix(flags.trim_start_matches("flags:").trim(), 8).unwrap();
-    assert_eq!(mode & 0o4000, 0, "non-blocking: {flags}");
 }
 
 /// The library that shows other clocks to programs.

@@ -42,18 +42,6 @@ fn what_is_typed_unseen_is_nowhere() {
 }
 
 #[test]
-fn a_query_of_the_terminal_and_its_answer_pass() {
-    let bench = Bench::new();
-    let script = "stty -echo; printf '\\033[c'; IFS= read -rs -d c x; stty echo; echo got ${#x}";
-    let mut screen = Screen::start(bench.recorded(&["bash", "-c", script]), ALL);
-    let before = screen.until("\x1b[c");
-    assert_eq!(before, "\x1b[c", "nothing of ours comes before it");
-    screen.keys("\x1b[?62;4c");
-    screen.until("got 7");
-    assert!(screen.end().0.success());
-}
-
-#[test]
 fn without_an_environment_it_is_silent() {
     let bench = Bench::new();
     let home = bench.home().path().display().to_string();
@@ -201,20 +189,6 @@ fn inside_another_recorder_it_works_as_well() {
     let (status, shown) = Screen::start(command, ALL).end();
     assert_eq!(status.code(), Some(5));
     assert!(shown.contains("inside\r\n"), "{shown:?}");
-}
-
-#[test]
-fn sudo_passes_what_it_runs() {
-    if !is_there("sudo") || !rustix::process::geteuid().is_root() {
-        eprintln!("not tried: sudo without a password needs root here");
-        return;
-    }
-    let bench = Bench::new();
-    let line = "sudo -n sh -c 'echo out; echo err >&2; exit 3'";
-    let (bare, recorded) = (bench.sh(line), bench.sh(&format!("\"$REC\" {line}")));
-    assert_eq!(recorded.stdout, bare.stdout);
-    assert_eq!(recorded.stderr, bare.stderr);
-    assert_eq!(recorded.status.code(), Some(3));
 }
 
 /// `ssh` that its far side keeps open, bare and recorded: both wait, and end when that lets go.

@@ -23,7 +23,7 @@ const ROWS: &[Row] = &[
         "Bytes pass unchanged; standard output and error stay apart, and in order where they are one file",
         &[
             "fidelity::every_byte_passes_and_is_kept_and_streams_stay_apart",
-            "fidelity::one_open_file_for_both_streams_keeps_their_order",
+            "conformance::without_a_terminal_all_is_as_bare",
         ],
         "",
     ),
@@ -31,8 +31,8 @@ const ROWS: &[Row] = &[
         3,
         "Input from a pipe or file is the command's: what it does not read is left for the next one",
         &[
-            "fidelity::standard_input_is_not_eaten",
-            "fidelity_tty::a_loop_over_a_file_on_a_terminal_reads_all_of_it",
+            "conformance::without_a_terminal_all_is_as_bare",
+            "conformance::on_a_terminal_all_is_as_bare",
         ],
         "",
     ),
@@ -174,7 +174,7 @@ const ROWS: &[Row] = &[
     (
         20,
         "sudo within: output, error and exit as bare",
-        &["fidelity_programs::sudo_passes_what_it_runs"],
+        &["conformance::without_a_terminal_all_is_as_bare"],
         "Whose home a `sudo rec` writes to is root's unless REC_HOME says otherwise; a second account is not made for a test.",
     ),
     (
@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
     (
         24,
         "A query of the terminal and its answer pass; nothing of ours is sent",
-        &["fidelity_programs::a_query_of_the_terminal_and_its_answer_pass"],
+        &["conformance::on_a_terminal_all_is_as_bare"],
         "",
     ),
     (
@@ -306,7 +306,7 @@ const ROWS: &[Row] = &[
     (
         38,
         "Inherited descriptors keep their mode",
-        &["fidelity::inherited_descriptors_keep_their_mode"],
+        &["conformance::without_a_terminal_all_is_as_bare"],
         "",
     ),
     (
@@ -372,7 +372,7 @@ fn every_row_names_a_test_that_exists_or_says_why_there_is_none() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut page = String::from(
         "# Fidelity\n\nThe wrapped command must not be able to tell. Each row is a way in which it could, and the test\n\
-         that runs it bare and recorded, or looks at what is left. Run them with\n\
+         that runs it bare and recorded, or looks at what is left. A row of `conformance` has its checks below. Run them with\n\
          `cargo nextest run --test it fidelity conformance mishaps kills`.\n\n\
          Written from `tests/it/fidelity_table.rs`, which checks that each test named here exists.\n\n\
          | | what the command could notice | shown by |\n|---|---|---|\n",

@@ -375,14 +375,6 @@ fn in_the_background_it_touches_nothing_until_it_may() {
 }
 
 #[test]
-fn a_loop_over_a_file_on_a_terminal_reads_all_of_it() {
-    let bench = Bench::new();
-    let script = "seq 5 >in; while read n; do \"$REC\" sh -c '[ -t 1 ] && echo tty'; done <in";
-    let (_, shown) = on_screen(bench.command(&["sh", "-c", script])).end();
-    assert_eq!(shown, "tty\r\n".repeat(5));
-}
-
-#[test]
 fn a_pipeline_on_a_terminal_keeps_its_line_ends() {
     let bench = Bench::new();
     let script = "\"$REC\" sh -c 'seq 3; read x <hold' | cat";
