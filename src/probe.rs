@@ -49,6 +49,7 @@ mod listing;
 mod load;
 mod machine;
 mod managers;
+mod marks;
 mod mounts;
 mod nvidia;
 mod nvidia_lines;

@@ -585,6 +585,7 @@ fn read_party(look: &Look<'_>, parties: &[Party<'_>], at: usize, reading: &mut R
     if speaker.invocation.hop != Some(HopKind::Ssh) {
         let talk: Vec<Shown> = lines
             .iter()
+            .filter(|line| line.stream == Stream::Stderr)
             .filter(|line| !party.probe.is_chatter(&line.text))
             .cloned()
             .collect();

@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::line::{self, Context, Seen};
+use super::marks::{Marked, Marks};
 use super::pattern::pattern;
 use super::words::int;
 use crate::fact::KernelEvent;
-use crate::text::TextLine;
 
 /// Events read of one look, one of a kind, code, device and process each.
 const MOST: usize = 200;
@@ -126,6 +126,11 @@ static MAY_SAY: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Whether a line may be one of these.
+pub(super) fn may(text: &str) -> bool {
+    MAY_SAY.is_match(crate::text::cut(text, line::MAX_TEXT))
+}
+
 /// Whether a text is the kernel's own log, so that its lines need no head.
 fn is_kernel_log(context: &Context<'_>) -> bool {
     context.program == "dmesg"
@@ -136,15 +141,15 @@ fn is_kernel_log(context: &Context<'_>) -> bool {
 }
 
 /// The events that lines tell of.
-pub(super) fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let own = is_kernel_log(context);
     let mut known: HashMap<_, usize> = HashMap::new();
     let mut seen: Vec<Seen> = Vec::new();
-    for line in lines {
+    for marked in lines.iter().filter(|line| line.marks.has(Marks::KERNEL)) {
         if seen.len() >= MOST {
             break;
         }
-        let (text, from, to) = line.last_written();
+        let (text, from, to) = marked.line.last_written();
         let Some(event) = event(text, own, context.year) else {
             continue;
         };
@@ -177,9 +182,6 @@ pub(super) fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
 /// The event a line tells of; `own`: it is from the kernel's own log, so it needs no head.
 fn event(text: &str, own: bool, year: Option<i64>) -> Option<KernelEvent> {
     let text = crate::text::cut(text, line::MAX_TEXT);
-    if !MAY_SAY.is_match(text) {
-        return None;
-    }
     let head = HEAD.captures(text);
     let uptime_s = head
         .as_ref()

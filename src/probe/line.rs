@@ -19,6 +19,7 @@ pub(crate) use head::{Head, read as read_head};
 pub(crate) use quoted::is_quoted;
 
 use super::fingerprint;
+use super::marks::{Marked, Marks};
 use crate::fact::{Fact, Line};
 use crate::shell::Tri;
 use crate::text::{self, TextLine};
@@ -63,15 +64,16 @@ pub(crate) const MAX_TEXT: usize = 2000;
 ///
 /// All lines that are not blank when there are at most 40, else the notable ones: the first 100
 /// kinds and the last 100.
-pub fn read_lines(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
-    let short = lines.iter().filter(|line| !line.is_blank()).count() <= SHORT;
-    let year = context.year.or_else(|| year_of(lines));
+pub(super) fn read_lines(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
+    let full = lines.iter().filter(|line| !line.line.is_blank());
+    let short = full.take(SHORT + 1).count() <= SHORT;
     let mut kinds = Kinds::default();
     let middle = START_READ..lines.len().saturating_sub(END_READ);
     let mut left = MIDDLE_READ;
-    for (ordinal, line) in lines.iter().enumerate() {
+    for (ordinal, marked) in lines.iter().enumerate() {
+        let (line, notable) = (marked.line, marked.marks.has(Marks::NOTABLE));
         if middle.contains(&ordinal) {
-            if left == 0 || !is_notable(&line.text) {
+            if left == 0 || !notable {
                 continue;
             }
             left -= 1;
@@ -81,16 +83,15 @@ pub fn read_lines(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
         // What a rewritten line said before counts when it is notable and no bar.
         for state in line.states.iter().rev().skip(1).rev() {
             if is_notable(&state.text) && !super::progress::is_progress(&state.text) {
-                kinds.add(&state.text, (state.from, state.to), ordinal, context, year);
+                kinds.add(&state.text, (state.from, state.to), ordinal, None, context);
             }
         }
         // Rules and the marks under a line of code say nothing by themselves.
-        let speaks = last.contains(|ch: char| ch.is_alphanumeric());
-        if speaks && (short || is_notable(last)) {
-            kinds.add(last, (from, to), ordinal, context, year);
+        if (short || notable) && last.contains(|ch: char| ch.is_alphanumeric()) {
+            kinds.add(last, (from, to), ordinal, marked.alike, context);
         }
     }
-    kinds.into_seen()
+    kinds.into_seen(context)
 }
 
 /// The newest time that the last lines print, in microseconds since 1970.
@@ -186,88 +187,106 @@ fn ends_word(bytes: &[u8], at: usize) -> bool {
     !bytes.get(at).is_some_and(u8::is_ascii_alphabetic)
 }
 
+/// A kind of line: its first place, and the last line of it.
+struct Kind<'l> {
+    seen: Seen,
+    last: Option<&'l str>,
+}
+
 /// The kinds of lines met so far: the first ones, and the last ones.
 #[derive(Default)]
-struct Kinds {
-    first: Vec<Seen>,
-    last: std::collections::VecDeque<Seen>,
+struct Kinds<'l> {
+    first: Vec<Kind<'l>>,
+    last: std::collections::VecDeque<Kind<'l>>,
     /// Where a kind is: in `first`, or in `last` by its running number.
     places: HashMap<String, usize>,
     /// How many were dropped from the front of `last`.
     dropped: usize,
+    /// The fingerprints of lines by [`Marked::alike`].
+    alike: HashMap<u32, String>,
 }
 
-impl Kinds {
+impl<'l> Kinds<'l> {
     fn add(
         &mut self,
-        line: &str,
+        line: &'l str,
         span: (u64, u64),
         ordinal: i64,
+        alike: Option<u32>,
         context: &Context<'_>,
-        year: Option<i64>,
     ) {
-        let fingerprint = fingerprint::fingerprint(line);
-        let found = self.places.get(&fingerprint).copied();
+        let own;
+        let fingerprint = match alike {
+            Some(alike) => self
+                .alike
+                .entry(alike)
+                .or_insert_with(|| fingerprint::fingerprint(line)),
+            None => {
+                own = fingerprint::fingerprint(line);
+                &own
+            }
+        };
+        let found = self.places.get(fingerprint).copied();
         let known = found.and_then(|place| match place.checked_sub(KEPT) {
             None => self.first.get_mut(place),
             Some(at) => at
                 .checked_sub(self.dropped)
                 .and_then(|at| self.last.get_mut(at)),
         });
-        if let Some(Seen {
-            fact: Fact::Line(known),
-            ..
-        }) = known
+        if let Some(kind) = known
+            && let Fact::Line(known) = &mut kind.seen.fact
         {
             known.count += 1;
             known.last_ordinal = ordinal;
-            if let Some(time) = time_of(line, year) {
-                known.last_time_us = Some(time);
-            }
+            kind.last = Some(line);
             return;
         }
-        let fact = fact_of(line, fingerprint.clone(), ordinal, context, year);
+        let fingerprint = fingerprint.clone();
+        let fact = fact_of(line, fingerprint.clone(), ordinal, context);
         let seen = Seen {
             fact: fact.into(),
             from: span.0,
             to: span.1,
         };
+        let kind = Kind { seen, last: None };
         if self.first.len() < KEPT {
             self.places.insert(fingerprint, self.first.len());
-            self.first.push(seen);
+            self.first.push(kind);
             return;
         }
         self.places
             .insert(fingerprint, KEPT + self.dropped + self.last.len());
-        self.last.push_back(seen);
+        self.last.push_back(kind);
         if self.last.len() > KEPT
-            && let Some(Seen {
-                fact: Fact::Line(gone),
-                ..
-            }) = self.last.pop_front()
+            && let Some(kind) = self.last.pop_front()
+            && let Fact::Line(gone) = kind.seen.fact
         {
             self.dropped += 1;
             self.places.remove(&gone.fingerprint);
         }
     }
 
-    fn into_seen(self) -> Vec<Seen> {
-        self.first.into_iter().chain(self.last).collect()
+    fn into_seen(self, context: &Context<'_>) -> Vec<Seen> {
+        let kinds = self.first.into_iter().chain(self.last);
+        let timed = kinds.map(|Kind { mut seen, last }| {
+            if let Some(line) = last
+                && let Some(time) = time_of(line, context.year)
+                && let Fact::Line(fact) = &mut seen.fact
+            {
+                fact.last_time_us = Some(time);
+            }
+            seen
+        });
+        timed.collect()
     }
 }
 
-fn fact_of(
-    line: &str,
-    fingerprint: String,
-    ordinal: i64,
-    context: &Context<'_>,
-    year: Option<i64>,
-) -> Line {
+fn fact_of(line: &str, fingerprint: String, ordinal: i64, context: &Context<'_>) -> Line {
     let head = head::read(line);
     let time_us = head
         .when
-        .and_then(|when| when.micros(year))
-        .or_else(|| time::anywhere(line)?.micros(year));
+        .and_then(|when| when.micros(context.year))
+        .or_else(|| time::anywhere(line)?.micros(context.year));
     Line {
         path: context.path.to_owned(),
         source: context.source.to_owned(),

@@ -14,6 +14,7 @@ mod search;
 pub use search::Search;
 
 use super::line::{Context, Seen};
+use super::marks::{self, Marked};
 use super::{kernel, line, notrun, progress, resolver, script, stage, traceback};
 use crate::fact::{self, Count, Fact, LogLook};
 use crate::shell::{Invocation, Tri};
@@ -256,7 +257,7 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
         .iter()
         .partition(|line| is_tool_message(&line.text, &probe.tool));
     let failed = output.failed || own.iter().any(|line| content::is_refusal(&line.text));
-    let mut seen = line::read_lines(
+    let mut seen = read_lines(
         &own,
         &Context {
             path: "",
@@ -293,9 +294,11 @@ pub fn read(probe: &LogProbe, output: &Output<'_>) -> Vec<Seen> {
 /// Everything worth reading in lines of a log or of a program's own output: lines, tracebacks,
 /// bars, stages, what could not be run.
 pub fn read_content(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
-    let mut seen = line::read_lines(lines, context);
-    seen.extend(kernel::read(lines, context));
-    for (before, lines) in windows(lines) {
+    let context = &dated(lines, context);
+    let lines = marks::of(lines);
+    let mut seen = line::read_lines(&lines, context);
+    seen.extend(kernel::read(&lines, context));
+    for (before, lines) in windows(&lines) {
         let mut traces = traceback::read(lines, context);
         for trace in &mut traces {
             if let Fact::Traceback(trace) = &mut trace.fact {
@@ -310,9 +313,20 @@ pub fn read_content(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     seen
 }
 
+/// The lines worth reading, and nothing else of what they say.
+fn read_lines(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+    line::read_lines(&marks::of(lines), &dated(lines, context))
+}
+
+/// Where lines come from, with the year that some of them print where no other is known.
+fn dated<'c>(lines: &[&TextLine], context: &Context<'c>) -> Context<'c> {
+    let year = context.year.or_else(|| line::year_of(lines));
+    Context { year, ..*context }
+}
+
 /// Of a very long output its start and its end are read for more than its lines, each with how many
 /// lines stand before it.
-fn windows<'s, 'l>(lines: &'s [&'l TextLine]) -> Vec<(i64, &'s [&'l TextLine])> {
+fn windows<'s, 'l>(lines: &'s [Marked<'l>]) -> Vec<(i64, &'s [Marked<'l>])> {
     if lines.len() <= START_READ + END_READ {
         return vec![(0, lines)];
     }
@@ -536,7 +550,7 @@ fn searched(
                 year: output.year,
             };
             let mut facts = if content::is_code(path) {
-                line::read_lines(&refs, &context)
+                read_lines(&refs, &context)
             } else {
                 read_content(&refs, &context)
             };

@@ -6,10 +6,11 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::line::{Context, Seen, read_head};
+use super::marks::{Marked, Marks};
 use super::pattern::pattern;
 use crate::fact::NotRun;
 use crate::shell::Tri;
-use crate::text::{self, TextLine};
+use crate::text;
 
 /// More of these in one output are not kept.
 const MAX_FACTS: usize = 50;
@@ -77,11 +78,11 @@ static SHAPES: LazyLock<Vec<(Regex, Option<&'static str>)>> = LazyLock::new(|| {
 });
 
 /// The programs that the lines say could not be run, one fact a program and reason.
-pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let mut facts: Vec<Seen> = Vec::new();
     let mut known: Vec<(String, String)> = Vec::new();
-    for line in lines {
-        let (text, from, to) = line.last_written();
+    for marked in lines.iter().filter(|line| line.marks.has(Marks::NOT_RUN)) {
+        let (text, from, to) = marked.line.last_written();
         let Some((program, why)) = of_line(text) else {
             continue;
         };
@@ -106,7 +107,6 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     facts
 }
 
-/// The program that a line says could not be run, and why: `not_found`, `not_executable`,
 /// One of these is in every such message.
 static HINTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new([
@@ -124,6 +124,12 @@ static HINTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     .unwrap_or_else(|error| panic!("hints: {error}"))
 });
 
+/// Whether a line may be such a message.
+pub(super) fn may(line: &str) -> bool {
+    HINTS.is_match(text::cut(line, super::line::MAX_TEXT))
+}
+
+/// The program that a line says could not be run, and why: `not_found`, `not_executable`,
 /// `bad_interpreter`, `no_such_file`, `format`.
 pub fn of_line(line: &str) -> Option<(String, &'static str)> {
     let line = text::cut(line, super::line::MAX_TEXT);

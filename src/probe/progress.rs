@@ -11,10 +11,11 @@ use regex::{Captures, Regex};
 
 use super::fingerprint::blanked;
 use super::line::{Context, Seen, read_head};
+use super::marks::{Marked, Marks};
 use super::pattern::pattern;
 use crate::fact::Progress;
 use crate::shell::Tri;
-use crate::text::{self, TextLine};
+use crate::text;
 
 /// A bar is looked for in no more of a line than this.
 const MAX_BYTES: usize = 1000;
@@ -33,18 +34,24 @@ struct Bar {
 }
 
 /// The last state of each bar shown.
-pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let mut bars: HashMap<String, (usize, Bar, u64, u64)> = HashMap::new();
     let mut order = 0;
+    // A bar moves on from line to line: its label is blanked once.
+    let (mut label, mut key) = (String::new(), String::new());
     let mut add = |text: &str, from: u64, to: u64| {
         let Some(bar) = parse(text) else { return };
-        let key = blanked(&bar.label);
+        if bar.label != label {
+            label.clone_from(&bar.label);
+            key = blanked(&bar.label);
+        }
         if bars.len() < MAX_LABELS || bars.contains_key(&key) {
             order += 1;
-            bars.insert(key, (order, bar, from, to));
+            bars.insert(key.clone(), (order, bar, from, to));
         }
     };
-    for line in lines {
+    for marked in lines.iter().filter(|line| line.marks.has(Marks::BAR)) {
+        let line = marked.line;
         for state in &line.states {
             add(&state.text, state.from, state.to);
         }
@@ -67,6 +74,13 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
 pub fn is_progress(line: &str) -> bool {
     let line = text::cut(line, MAX_BYTES);
     line.contains(['%', '/']) && drawn(line).is_some()
+}
+
+/// Whether a line may tell how far something is: it would with some digits.
+pub(super) fn may(line: &str) -> bool {
+    let line = text::cut(line, MAX_BYTES);
+    line.contains(|ch: char| ch.is_ascii_digit())
+        && (shape_of(line).is_some() || counts(line.as_bytes()) || tells(line))
 }
 
 fn seen(bar: Bar, (from, to): (u64, u64), context: &Context<'_>) -> Seen {
@@ -163,6 +177,32 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| Shapes {
 
 /// A bar that is drawn.
 fn drawn(line: &str) -> Option<Bar> {
+    let (shape, found) = shape_of(line)?;
+    match shape {
+        Drawn::Tqdm => tqdm(line, &found),
+        Drawn::Docker => of(&found, None),
+        Drawn::Rich => {
+            let unit = found.name("unit").map_or(1.0, |unit| scale(unit.as_str()));
+            let mut bar = of(&found, Some("download"))?;
+            bar.done = bar.done.map(|done| done * unit);
+            bar.total = bar.total.map(|total| total * unit);
+            Some(bar)
+        }
+        Drawn::Transfer => of(&found, Some("transfer")),
+    }
+}
+
+/// Who draws a bar.
+#[derive(Debug, Clone, Copy)]
+enum Drawn {
+    Tqdm,
+    Docker,
+    Rich,
+    Transfer,
+}
+
+/// Whose bar a line looks like, whatever its digits say.
+fn shape_of(line: &str) -> Option<(Drawn, Captures<'_>)> {
     let shapes = &*SHAPES;
     // What each asks for, before it is asked.
     let bytes = line.as_bytes();
@@ -171,22 +211,18 @@ fn drawn(line: &str) -> Option<Bar> {
         && has(b'<')
         && let Some(found) = shapes.tqdm.captures_iter(line).last()
     {
-        return tqdm(line, &found);
+        return Some((Drawn::Tqdm, found));
     }
     if has(b'/')
         && line.contains("ing")
         && let Some(found) = shapes.docker.captures(line)
     {
-        return of(&found, None);
+        return Some((Drawn::Docker, found));
     }
     if line.contains(['━', '╸', '╺'])
         && let Some(found) = shapes.rich.captures(line)
     {
-        let unit = found.name("unit").map_or(1.0, |unit| scale(unit.as_str()));
-        let mut bar = of(&found, Some("download"))?;
-        bar.done = bar.done.map(|done| done * unit);
-        bar.total = bar.total.map(|total| total * unit);
-        return Some(bar);
+        return Some((Drawn::Rich, found));
     }
     let figures = line
         .trim_start_matches(' ')
@@ -199,7 +235,7 @@ fn drawn(line: &str) -> Option<Bar> {
     ];
     for (shape, may) in begun {
         if may && let Some(found) = shape.captures(line) {
-            return of(&found, Some("transfer"));
+            return Some((Drawn::Transfer, found));
         }
     }
     None
@@ -285,27 +321,10 @@ fn in_words(line: &str) -> Option<Bar> {
     if let Some(bar) = of_units(line) {
         return Some(bar);
     }
-    let told = ["%", "perc", "pct", "rogress"];
-    if line.len() > 200 || !told.iter().any(|word| line.contains(word)) {
+    if !tells(line) {
         return None;
     }
     let lower = line.to_ascii_lowercase();
-    let other = [
-        "packet loss",
-        "cpu",
-        "util",
-        "usage",
-        "memory",
-        "mem ",
-        "free",
-        "used",
-        "throttl",
-        "packing",
-        "padding",
-    ];
-    if other.iter().any(|word| lower.contains(word)) {
-        return None;
-    }
     if let Some(found) = shapes.setting.captures(line) {
         return of(&found, None);
     }
@@ -324,6 +343,29 @@ fn in_words(line: &str) -> Option<Bar> {
         label: label(before),
         ..bar
     })
+}
+
+/// Whether a line may tell of progress by its per cent, and not of a load or a share.
+fn tells(line: &str) -> bool {
+    let told = ["%", "perc", "pct", "rogress"];
+    if line.len() > 200 || !told.iter().any(|word| line.contains(word)) {
+        return false;
+    }
+    let lower = line.to_ascii_lowercase();
+    let other = [
+        "packet loss",
+        "cpu",
+        "util",
+        "usage",
+        "memory",
+        "mem ",
+        "free",
+        "used",
+        "throttl",
+        "packing",
+        "padding",
+    ];
+    !other.iter().any(|word| lower.contains(word))
 }
 
 /// `dedup: 100/3000 shards`, `processed 1,200 of 5,000 rows`: a count whose unit stands behind it.
@@ -456,12 +498,13 @@ mod tests {
     use super::{is_progress, parse, read};
     use crate::fact::{Fact, Progress};
     use crate::probe::line::Context;
+    use crate::probe::marks;
     use crate::text::{self, TextLine};
 
     fn bars(output: &str) -> Vec<Progress> {
         let lines = text::lines(output.as_bytes());
         let lines: Vec<&TextLine> = lines.iter().collect();
-        let facts = read(&lines, &Context::default());
+        let facts = read(&marks::of(&lines), &Context::default());
         facts
             .into_iter()
             .map(|seen| match seen.fact {

@@ -4,22 +4,19 @@
 //! the same stage count once, but a stage that is reached again later (after a restart into the
 //! same log) is given again.
 
-use std::collections::HashSet;
-use std::hash::Hasher;
 use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
 
 use super::fingerprint::blanked;
 use super::line::{self, Context, Seen, entries, read_head};
+use super::marks::{Marked, Marks};
 use crate::fact::Stage;
 use crate::shell::Tri;
-use crate::text::{self, TextLine};
+use crate::text;
 
 /// Of one output as many stages are kept from its start, and from its end.
 const KEPT: usize = 60;
-/// Shapes of lines that are kept in mind.
-const MOST_SHAPES: usize = 10_000;
 /// A stage is looked for in no more of a line than this.
 const MAX_BYTES: usize = 400;
 
@@ -46,22 +43,12 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// The stages that the lines say were reached, in order.
-pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
-    let year = context.year.or_else(|| line::year_of(lines));
+pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let mut stages: Vec<Seen> = Vec::new();
     let mut recent: Vec<(&'static str, String)> = Vec::new();
-    // Most lines of a log differ in their digits only, and no pattern asks for one digit.
-    let mut silent: HashSet<u64> = HashSet::new();
-    for shown in lines {
-        let (text, from, to) = shown.last_written();
-        let shape = shape(text);
-        if silent.contains(&shape) {
-            continue;
-        }
+    for marked in lines.iter().filter(|line| line.marks.has(Marks::STAGE)) {
+        let (text, from, to) = marked.line.last_written();
         let Some(stage) = of_line(text) else {
-            if silent.len() < MOST_SHAPES {
-                silent.insert(shape);
-            }
             continue;
         };
         // The workers of one run say the same within a few lines.
@@ -80,7 +67,7 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
             path: context.path.to_owned(),
             stage: stage.to_owned(),
             text: text::cut(text.trim(), line::MAX_TEXT).to_owned(),
-            time_us: line::time_of(text, year),
+            time_us: line::time_of(text, context.year),
             old: Tri::Unknown,
         };
         stages.push(Seen {
@@ -95,16 +82,9 @@ pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
     stages
 }
 
-/// A line with its digits made alike, hashed.
-fn shape(line: &str) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    let mut bytes = [0; MAX_BYTES];
-    let text = text::cut(line, MAX_BYTES).as_bytes();
-    for (to, byte) in bytes.iter_mut().zip(text) {
-        *to = if byte.is_ascii_digit() { b'0' } else { *byte };
-    }
-    hasher.write(bytes.get(..text.len()).unwrap_or(&bytes));
-    hasher.finish()
+/// Whether a line may say that a stage was reached: it would with some digits.
+pub(super) fn may(line: &str) -> bool {
+    of_line(line).is_some()
 }
 
 /// The stage that a line says was reached.
@@ -128,6 +108,7 @@ mod tests {
     use super::{of_line, read};
     use crate::fact::Fact;
     use crate::probe::line::Context;
+    use crate::probe::marks;
     use crate::text::{self, TextLine};
 
     #[test]
@@ -268,7 +249,7 @@ mod tests {
         let output = run.repeat(2);
         let lines = text::lines(output.as_bytes());
         let lines: Vec<&TextLine> = lines.iter().collect();
-        let stages: Vec<String> = read(&lines, &Context::default())
+        let stages: Vec<String> = read(&marks::of(&lines), &Context::default())
             .into_iter()
             .map(|seen| match seen.fact {
                 Fact::Stage(stage) => stage.stage,

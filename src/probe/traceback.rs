@@ -16,9 +16,10 @@ use aho_corasick::AhoCorasick;
 
 use super::fingerprint::fingerprint;
 use super::line::{Context, Head, Seen, is_quoted, read_head};
+use super::marks::{Marked, Marks};
 use crate::fact;
 use crate::shell::Tri;
-use crate::text::{self, TextLine};
+use crate::text;
 
 /// Messages are cut at this many bytes.
 const MAX_MESSAGE: usize = 1000;
@@ -102,17 +103,22 @@ impl Trace {
     }
 }
 
+/// Whether a line may begin a trace, or be one.
+pub(super) fn may(text: &str) -> bool {
+    MARKS.is_match(text)
+}
+
 /// The traces in an output, in order. One that came several times is given once, at its last place.
-pub fn read(lines: &[&TextLine], context: &Context<'_>) -> Vec<Seen> {
+pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let rows: Vec<Row<'_>> = lines
         .iter()
         .enumerate()
-        .map(|(ordinal, line)| {
-            let (text, from, to) = line.last_written();
+        .map(|(ordinal, marked)| {
+            let (text, from, to) = marked.line.last_written();
             Row {
                 text,
                 head: OnceCell::new(),
-                may: MARKS.is_match(text),
+                may: marked.marks.has(Marks::TRACE),
                 ordinal,
                 from,
                 to,

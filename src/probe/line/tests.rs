@@ -1,5 +1,6 @@
 use super::{Context, Seen, is_benign, is_notable, newest_us, read_lines};
 use crate::fact::{Fact, Line};
+use crate::probe::marks;
 use crate::text::{self, TextLine};
 use crate::time::Micros;
 
@@ -12,7 +13,15 @@ fn read(output: &str) -> Vec<Line> {
         program: "tail",
         year: None,
     };
-    read_lines(&lines, &context).into_iter().map(line).collect()
+    let context = Context {
+        year: super::year_of(&lines),
+        ..context
+    };
+    let marked = marks::of(&lines);
+    read_lines(&marked, &context)
+        .into_iter()
+        .map(line)
+        .collect()
 }
 
 fn line(seen: Seen) -> Line {

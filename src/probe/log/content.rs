@@ -50,15 +50,15 @@ impl Content {
         let shell_name = [".sh", ".bash", ".zsh", ".ksh"]
             .iter()
             .any(|end| path.ends_with(end));
-        let coded = lines
-            .iter()
-            .filter(|line| SCRIPT.is_match(&line.text))
-            .count();
+        let coded = || {
+            let code = lines.iter().filter(|line| SCRIPT.is_match(&line.text));
+            code.count() * 3 >= lines.len().max(1)
+        };
         let script = (shebang
             && !first.contains("python")
             && !first.contains("perl")
             && !first.contains("node"))
-            || (shell_name && coded * 3 >= lines.len().max(1));
+            || (shell_name && coded());
         // A terminal ends each line with CR LF; there the file's own CR is one more.
         let crs = lines
             .iter()
@@ -70,15 +70,14 @@ impl Content {
                 }
             })
             .count();
-        let settings = lines.len() > 2 && {
-            let full = lines.iter().filter(|line| !line.is_blank());
-            let (mut all, mut set) = (0, 0);
-            for line in full {
-                all += 1;
-                set += usize::from(SETTING.is_match(&line.text));
-            }
-            set == all && from_start && !path.ends_with(".log") && !path.ends_with(".out")
-        };
+        let settings = lines.len() > 2
+            && from_start
+            && !path.ends_with(".log")
+            && !path.ends_with(".out")
+            && lines
+                .iter()
+                .filter(|line| !line.is_blank())
+                .all(|line| SETTING.is_match(&line.text));
         let other =
             shebang || script || lfs_pointer || is_code(path) || is_document(first) || settings;
         Self {

@@ -1,12 +1,13 @@
 use super::read;
 use crate::fact::{Fact, Traceback};
 use crate::probe::line::Context;
+use crate::probe::marks;
 use crate::text::{self, TextLine};
 
 fn traces(output: &str) -> Vec<Traceback> {
     let lines = text::lines(output.as_bytes());
     let lines: Vec<&TextLine> = lines.iter().collect();
-    read(&lines, &Context::default())
+    read(&marks::of(&lines), &Context::default())
         .into_iter()
         .map(|seen| match seen.fact {
             Fact::Traceback(traceback) => traceback,
@@ -51,7 +52,7 @@ fn the_span_covers_the_trace() {
     let output = "before\nTraceback (most recent call last):\n  File \"x.py\", line 1, in f\n    g()\nValueError: no\nafter\n";
     let lines = text::lines(output.as_bytes());
     let lines: Vec<&TextLine> = lines.iter().collect();
-    let seen = read(&lines, &Context::default());
+    let seen = read(&marks::of(&lines), &Context::default());
     let shown = text::bytes_of(output.as_bytes(), seen[0].from, seen[0].to);
     let shown = std::str::from_utf8(shown).unwrap();
     assert!(
