@@ -103,6 +103,15 @@ fn bars() -> Vec<u8> {
     )
 }
 
+/// Every line ends in a request's id: no two are of one shape.
+fn named_each(samples: &[&str]) -> Vec<u8> {
+    let mut random = Random(11);
+    output(samples, |_, line, text| {
+        let (high, low) = (random.next(), random.next());
+        let _ = writeln!(text, "{line} request={high:08x}{low:08x}");
+    })
+}
+
 fn coloured(samples: &[&str]) -> Vec<u8> {
     output(samples, |_, line, text| {
         let _ = writeln!(text, "\x1b[32mINFO\x1b[0m:     \x1b[1m{line}\x1b[0m");
@@ -125,8 +134,16 @@ fn speed(bytes: &[u8], took: Duration) -> f64 {
     f64::from(size) / 1e6 / took.as_secs_f64()
 }
 
-/// The renderer alone, and all that is read of a log that was shown.
+/// The renderer alone, and all that is read of a log that was shown; of the rows asked for by a word of
+/// their name, or all.
 fn row(what: &str, bytes: &[u8]) {
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
+    if !asked.is_empty() && !asked.iter().any(|word| what.contains(word)) {
+        return;
+    }
     let tree = shell::parse("cat /srv/app/server.log");
     let streams = [(Stream::Stdout, bytes)];
     let look = Look {
@@ -179,6 +196,7 @@ fn main() {
     row("all formats, nothing notable", &plain(&silent));
     let all: Vec<&str> = samples.iter().map(|(_, line)| line.as_str()).collect();
     row("all formats, as they come", &plain(&all));
+    row("each with an id of its own, in hex", &named_each(&silent));
     row("with colours", &coloured(&silent));
     row("bars of tqdm, by \\r", &bars());
 }

@@ -444,9 +444,9 @@ pub fn read(look: &Look<'_>) -> Reading {
 }
 
 fn read_all(look: &Look<'_>) -> Reading {
-    let mut reading = attribution::read(look, PROBES);
-    unsaid::add(look, &mut reading);
-    blind::add(look, &mut reading);
+    let (mut reading, lines) = attribution::read(look, PROBES);
+    unsaid::add(look, &lines, &mut reading);
+    blind::add(look, &lines, &mut reading);
     reading
 }
 

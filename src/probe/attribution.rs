@@ -24,9 +24,14 @@ struct Party<'a> {
     lines: Vec<Shown>,
 }
 
-/// Reads a command's output.
-pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Reading {
+/// Reads a command's output. Gives its lines as well, in the order of their streams and places.
+pub(super) fn read(
+    look: &Look<'_>,
+    probes: &'static [&'static dyn Probe],
+) -> (Reading, Vec<Shown>) {
     let mut reading = Reading::default();
+    // Lines that are nobody's.
+    let mut rest: Vec<Shown> = Vec::new();
     let mut parties: Vec<Party<'_>> = plan::speakers(look.tree)
         .into_iter()
         .filter_map(|speaker| {
@@ -51,7 +56,7 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
     });
     for (stream, bytes) in streams {
         let lines = super::shown_lines(*stream, bytes);
-        settle(look, *stream, lines, &mut parties, &mut reading);
+        settle(look, *stream, lines, &mut parties, &mut rest, &mut reading);
     }
     for at in 0..parties.len() {
         let Some(party) = parties.get(at) else {
@@ -80,7 +85,7 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
             });
         }
     }
-    nobodys(look, &parties, &mut reading);
+    nobodys(look, &parties, &rest, &mut reading);
     reading
         .unclaimed
         .sort_by_key(|span| (span.stream, span.from));
@@ -88,7 +93,16 @@ pub(super) fn read(look: &Look<'_>, probes: &'static [&'static dyn Probe]) -> Re
         .claims
         .sort_by_key(|claim| (claim.span.stream, claim.span.from));
     in_order(&mut reading);
-    reading
+    let mut lines = rest;
+    for mut party in parties {
+        // The longer one stays where it is.
+        if party.lines.len() > lines.len() {
+            std::mem::swap(&mut party.lines, &mut lines);
+        }
+        lines.append(&mut party.lines);
+    }
+    lines.sort_by_key(|line| (line.stream, line.from, line.to));
+    (reading, lines)
 }
 
 /// Puts facts in the order of the invocations and, within one, of its output.
@@ -104,7 +118,7 @@ pub(super) fn in_order(reading: &mut Reading) {
 }
 
 /// What the lines say that no invocation claims: whoever said it, it was said.
-fn nobodys(look: &Look<'_>, parties: &[Party<'_>], reading: &mut Reading) {
+fn nobodys(look: &Look<'_>, parties: &[Party<'_>], rest: &[Shown], reading: &mut Reading) {
     let mut places = parties
         .iter()
         .filter(|party| party.speaker.invocation.hop.is_none())
@@ -114,32 +128,23 @@ fn nobodys(look: &Look<'_>, parties: &[Party<'_>], reading: &mut Reading) {
         .filter(|first| places.all(|other| other == *first))
         .cloned();
     let place = common.unwrap_or_default();
-    for (stream, bytes) in look.streams {
-        let mut spans: Vec<Span> = reading
+    for (stream, _) in look.streams {
+        let spans: Vec<Span> = reading
             .unclaimed
             .iter()
             .filter(|span| span.stream == *stream)
             .copied()
             .collect();
-        spans.sort_by_key(|span| span.from);
-        let Some(at) = spans.first().copied() else {
+        let Some(at) = spans.iter().min_by_key(|span| span.from).copied() else {
             continue;
         };
-        let mut spans = spans.into_iter().peekable();
-        let mut lines = super::shown_lines(*stream, bytes);
-        lines.retain(|line| {
-            while spans.next_if(|span| span.to <= line.from).is_some() {}
-            spans
-                .peek()
-                .is_some_and(|span| line.from >= span.from && line.to <= span.to)
-        });
         let mut sink = Sink {
             place: &place,
             invocation: None,
             at,
             reading,
         };
-        texts::content(*stream, &lines, "", &mut sink);
+        texts::content(*stream, rest, "", &mut sink);
     }
 }
 
@@ -149,44 +154,42 @@ fn settle(
     stream: Stream,
     lines: Vec<Shown>,
     parties: &mut [Party<'_>],
+    rest: &mut Vec<Shown>,
     reading: &mut Reading,
 ) {
     let mixed = shares_one_pipe(look, stream, &lines);
     let owners = owners(look, stream, mixed, &lines, parties);
     let mut open: Option<Span> = None;
-    for (line, owner) in lines.into_iter().zip(owners) {
+    for (line, owner) in lines.iter().zip(&owners) {
         let span = Span {
             stream,
             from: line.from,
             to: line.to,
         };
-        match owner {
+        match *owner {
             Some((party, confidence)) => {
-                if let Some(party) = parties.get_mut(party) {
-                    let invocation = party.speaker.invocation.index;
-                    match reading.claims.last_mut() {
-                        Some(last)
-                            if last.invocation == invocation
-                                && last.confidence == confidence
-                                && last.span.stream == stream
-                                && last.span.to == span.from =>
-                        {
-                            last.span.to = span.to;
-                        }
-                        _ => reading.claims.push(Claim {
-                            invocation,
-                            span,
-                            confidence,
-                        }),
+                let Some(party) = parties.get(party) else {
+                    continue;
+                };
+                let invocation = party.speaker.invocation.index;
+                match reading.claims.last_mut() {
+                    Some(last)
+                        if last.invocation == invocation
+                            && last.confidence == confidence
+                            && last.span.stream == stream
+                            && last.span.to == span.from =>
+                    {
+                        last.span.to = span.to;
                     }
-                    if stream == Stream::Stderr || mixed {
-                        party.complained = true;
-                    }
-                    party.lines.push(line);
+                    _ => reading.claims.push(Claim {
+                        invocation,
+                        span,
+                        confidence,
+                    }),
                 }
                 reading.unclaimed.extend(open.take());
             }
-            None if line.text.trim().is_empty() => {}
+            None if line.is_blank() => {}
             None => match &mut open {
                 Some(open) => open.to = span.to,
                 None => open = Some(span),
@@ -194,6 +197,36 @@ fn settle(
         }
     }
     reading.unclaimed.extend(open);
+    for (owner, mut lines) in runs(lines, &owners) {
+        let to = match owner.and_then(|(party, _)| parties.get_mut(party)) {
+            Some(party) => {
+                party.complained |= stream == Stream::Stderr || mixed;
+                &mut party.lines
+            }
+            None => &mut *rest,
+        };
+        if to.is_empty() {
+            *to = lines;
+        } else {
+            to.append(&mut lines);
+        }
+    }
+}
+
+/// Lines in runs of one owner each, in order.
+fn runs(lines: Vec<Shown>, owners: &[Owner]) -> Vec<(Owner, Vec<Shown>)> {
+    let party = |owner: &Owner| owner.map(|(party, _)| party);
+    let runs: Vec<&[Owner]> = owners
+        .chunk_by(|one, next| party(one) == party(next))
+        .collect();
+    let owner = |run: &[Owner]| run.first().copied().flatten();
+    // Most outputs are one look's.
+    if let [only] = runs.as_slice() {
+        return vec![(owner(only), lines)];
+    }
+    let mut lines = lines.into_iter();
+    let run = |run: &&[Owner]| (owner(run), lines.by_ref().take(run.len()).collect());
+    runs.iter().map(run).collect()
 }
 
 /// Whether standard error went the way of standard output (`2>&1` around the recorder): ssh failed,

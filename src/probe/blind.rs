@@ -7,25 +7,20 @@
 //! From the manuals of docker 28, kubectl 1.31, procps 4.0, systemd 252, util-linux 2.38 and grep 3.8.
 
 use super::words::Args;
-use super::{Look, Reading, Shown, Sink, Span, shown_lines};
+use super::{Look, Reading, Shown, Sink, Span};
 use crate::event::Stream;
 use crate::fact::{BlindLook, Fact};
 use crate::shell::{Invocation, RedirectTo, quote};
 
-/// Adds a fact for every look that was blind.
-pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
-    let lines: Vec<Shown> = look
-        .streams
-        .iter()
-        .flat_map(|(stream, bytes)| shown_lines(*stream, bytes))
-        .collect();
+/// Adds a fact for every look that was blind; `lines` are those of all streams.
+pub(super) fn add(look: &Look<'_>, lines: &[Shown], reading: &mut Reading) {
     let leaves: Vec<&Invocation> = look.tree.leaves().collect();
     for invocation in &leaves {
         if is_redirected(invocation) {
             continue;
         }
         let alone = leaves.iter().filter(|one| one.program() != "grep").count() == 1;
-        let own = own_lines(invocation, alone, &lines, reading);
+        let own = own_lines(invocation, alone, lines, reading);
         let Some((blind, said)) = judge(invocation, &own, look, reading) else {
             continue;
         };
@@ -109,9 +104,39 @@ fn judge<'a>(
     by_its_words(invocation, own, look).or_else(|| by_its_options(invocation, own, look, reading))
 }
 
+/// Programs that say themselves what they could not see.
+const TELL: [&str; 23] = [
+    "bzgrep",
+    "crontab",
+    "dmesg",
+    "du",
+    "egrep",
+    "fgrep",
+    "find",
+    "ggrep",
+    "grep",
+    "journalctl",
+    "kubectl",
+    "lsof",
+    "netstat",
+    "oc",
+    "pgrep",
+    "pkill",
+    "rg",
+    "ss",
+    "systemctl",
+    "ugrep",
+    "xzgrep",
+    "zgrep",
+    "zstdgrep",
+];
+
 /// It says itself what it could not see.
 fn by_its_words<'a>(invocation: &Invocation, own: &Own<'a>, look: &Look<'_>) -> Judged<'a> {
     let program = invocation.program();
+    if !TELL.contains(&program) {
+        return None;
+    }
     let line = invocation.line();
     let (Own::Lines(lines) | Own::Unknown(lines)) = own;
     for shown in lines {
@@ -224,8 +249,9 @@ fn by_its_options<'a>(
         .iter()
         .filter(|line| line.stream != Stream::Stderr && !line.text.trim().is_empty())
         .filter(|line| !is_head(&line.text))
+        .take(2) // none, one, or more
         .count();
-    let complained = lines.iter().any(|line| line.stream == Stream::Stderr);
+    let complained = || lines.iter().any(|line| line.stream == Stream::Stderr);
     let read = |wanted: fn(&Fact) -> bool| {
         reading
             .facts
@@ -237,7 +263,7 @@ fn by_its_options<'a>(
             "what it says on standard error, which is thrown away here",
             format!("{} 2>&1", invocation.line()),
         ),
-        "docker" | "podman" | "nerdctl" if rows == 0 && !complained => {
+        "docker" | "podman" | "nerdctl" if rows == 0 && !complained() => {
             let args = Args::of(invocation, "f filter format n last H host c context");
             let verbs: Vec<&str> = args.texts().collect();
             let lists = matches!(
@@ -250,7 +276,7 @@ fn by_its_options<'a>(
             }
             ("containers that stopped", format!("{program} ps -a"))
         }
-        "pgrep" | "pidof" if rows == 0 && !complained && is_plain_miss(look) => {
+        "pgrep" | "pidof" if rows == 0 && !complained() && is_plain_miss(look) => {
             let args = Args::of(invocation, "u U g G P s t d F r");
             let pattern = args.first()?;
             if program == "pgrep" && args.has(&["f", "full"]) || pattern.is_empty() {

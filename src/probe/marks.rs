@@ -1,8 +1,8 @@
 //! What a line may hold, so that of a long log each reader is shown the few lines that concern it.
 //!
 //! Pure. The lines of a log mostly differ in their digits alone, and no reader asks for one digit:
-//! [`of`] asks each reader once for each shape (the line with all its digits 1), and remembers the
-//! answer. A reader's `may` is asked about the shape; it must be true of whatever the reader would
+//! [`of`] asks each reader once for each shape (the line with all its digits 1, and the ids in it
+//! numbers), and remembers the answer. A reader's `may` is asked about the shape; it must be true of whatever the reader would
 //! find something in, with these digits or others.
 
 use std::collections::HashMap;
@@ -61,8 +61,8 @@ pub(super) struct Marked<'l> {
     /// What [`TextLine::last_written`] of it may hold; of a rewritten line, whether any of its states
     /// may be a bar.
     pub(super) marks: Marks,
-    /// Lines with the same number differ in their digits alone; none for those that were rewritten
-    /// or are very long.
+    /// Lines with the same number differ in digits and ids alone: they are of one kind. None for
+    /// those that were rewritten or are very long.
     pub(super) alike: Option<u32>,
 }
 
@@ -89,51 +89,79 @@ pub(super) fn of<'l>(lines: &[&'l TextLine]) -> Vec<Marked<'l>> {
 /// What was asked already.
 #[derive(Default)]
 struct Asked {
-    known: HashMap<Box<str>, (Marks, u32)>,
-    shape: String,
+    known: HashMap<Box<[u8]>, (Marks, u32)>,
+    shape: Vec<u8>,
     next: u32,
 }
 
 impl Asked {
     fn marks(&mut self, text: &str) -> (Marks, Option<u32>) {
-        shape(text, &mut self.shape);
-        if self.shape.len() > MAX_SHAPE {
-            return (Marks::of(&self.shape), None);
+        digits_alike(text, &mut self.shape);
+        if let Some((marks, number)) = self.known.get(self.shape.as_slice()) {
+            return (*marks, Some(*number));
         }
-        if let Some((marks, number)) = self.known.get(self.shape.as_str()) {
+        ids_alike(&mut self.shape);
+        let asked = |shape: &[u8]| Marks::of(&String::from_utf8_lossy(shape));
+        if self.shape.len() > MAX_SHAPE {
+            return (asked(&self.shape), None);
+        }
+        if let Some((marks, number)) = self.known.get(self.shape.as_slice()) {
             return (*marks, Some(*number));
         }
         if self.known.len() == MAX_SHAPES {
             self.known.clear();
         }
-        let (marks, number) = (Marks::of(&self.shape), self.next);
+        let (marks, number) = (asked(&self.shape), self.next);
         self.next = self.next.wrapping_add(1);
-        let shape = self.shape.as_str().into();
+        let shape = self.shape.as_slice().into();
         self.known.insert(shape, (marks, number));
         (marks, Some(number))
     }
 }
 
 /// A line with all its digits 1; but 0 stays what makes a number hexadecimal (`0x7f`).
-fn shape(text: &str, shape: &mut String) {
-    let mut bytes = std::mem::take(shape).into_bytes();
-    bytes.clear();
+fn digits_alike(text: &str, shape: &mut Vec<u8>) {
     let alike = |byte: u8| if byte.is_ascii_digit() { b'1' } else { byte };
-    bytes.extend(text.bytes().map(alike));
-    for at in memchr::memmem::find_iter(text.as_bytes(), "0x") {
-        if let Some(byte) = bytes.get_mut(at) {
+    shape.clear();
+    shape.extend(text.bytes().map(alike));
+    for at in memchr::memchr_iter(b'x', text.as_bytes()) {
+        let before = at.checked_sub(1);
+        if let Some(before) = before.filter(|at| text.as_bytes().get(*at) == Some(&b'0'))
+            && let Some(byte) = shape.get_mut(before)
+        {
             *byte = b'0';
         }
     }
-    // One ASCII byte for another leaves it UTF-8.
-    *shape = String::from_utf8(bytes).unwrap_or_default();
+}
+
+/// Makes the ids in a shape numbers: eight letters and digits of hex or more that stand alone, and
+/// what follows of a UUID.
+fn ids_alike(shape: &mut [u8]) {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    let (mut from, mut id) = (0, false);
+    while from < shape.len() {
+        let rest = shape.get(from..).unwrap_or_default();
+        let length = rest.iter().take_while(|byte| is_hex(**byte)).count();
+        let run = rest.get(..length).unwrap_or_default();
+        let letters = run.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+        let before = from.checked_sub(1).and_then(|at| shape.get(at)).copied();
+        let alone = |byte: Option<u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        id = (length >= 8 && letters < length || id && length == 4 && before == Some(b'-'))
+            && alone(before)
+            && alone(rest.get(length).copied());
+        if id && letters > 0 {
+            let run = shape.get_mut(from..from + length);
+            run.unwrap_or_default().fill(b'1');
+        }
+        from += length + 1;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Marks, kernel, line, notrun, progress, shape, stage, traceback};
+    use super::{Marks, digits_alike, ids_alike, kernel, line, notrun, progress, stage, traceback};
     use crate::probe::fingerprint::blanked;
     use crate::probe::line::Context;
     use crate::text::TextLine;
@@ -148,9 +176,10 @@ mod tests {
 
     /// Whatever a reader finds in a line, it was to be asked about it.
     fn check(text: &str) -> Result<Marks, TestCaseError> {
-        let mut digitless = String::new();
-        shape(text, &mut digitless);
-        let marks = Marks::of(&digitless);
+        let mut alike = Vec::new();
+        digits_alike(text, &mut alike);
+        ids_alike(&mut alike);
+        let marks = Marks::of(std::str::from_utf8(&alike).unwrap());
         let shown = TextLine {
             text: text.to_owned(),
             ..TextLine::default()
@@ -194,6 +223,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn ids_are_numbers() {
+        for (line, want) in [
+            ("req 8f3a9c01 done", "req 11111111 done"),
+            (
+                "4b1d9e2c-77aa-4cde-beef-0c5b8d7e6f10",
+                "11111111-1111-1111-1111-111111111111",
+            ),
+            (
+                "deadbeef or defaced1x at 0x7fab12cd",
+                "deadbeef or defaced1x at 0x1fab11cd",
+            ),
+            (
+                "a decade of bad 404 cafe-bead",
+                "a decade of bad 111 cafe-bead",
+            ),
+        ] {
+            let mut shape = Vec::new();
+            digits_alike(line, &mut shape);
+            ids_alike(&mut shape);
+            assert_eq!(String::from_utf8(shape).unwrap(), want);
+        }
+    }
+
     proptest! {
         #[test]
         fn digits_decide_nothing(
@@ -207,9 +260,9 @@ mod tests {
             };
             let other: String = sample.chars().map(&mut other).collect();
             check(&other)?;
-            let (mut one, mut two) = (String::new(), String::new());
-            shape(sample, &mut one);
-            shape(&other, &mut two);
+            let (mut one, mut two) = (Vec::new(), Vec::new());
+            digits_alike(sample, &mut one);
+            digits_alike(&other, &mut two);
             // What has one shape has one fingerprint.
             if one == two {
                 prop_assert_eq!(blanked(sample), blanked(&other));

@@ -4,6 +4,7 @@
 //! the same stage count once, but a stage that is reached again later (after a restart into the
 //! same log) is given again.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
@@ -23,6 +24,9 @@ const MAX_BYTES: usize = 400;
 struct Table {
     stages: Vec<&'static str>,
     patterns: RegexSet,
+    /// The same with what they ask of a message's beginning found anywhere: whatever stands before a
+    /// message, one of these is found in the whole line.
+    loose: RegexSet,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -30,15 +34,22 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         .filter_map(|row| row.split_once(' '))
         .map(|(stage, pattern)| (stage, pattern.trim_start()))
         .collect();
-    let patterns = RegexSetBuilder::new(rows.iter().map(|(_, pattern)| *pattern))
-        .case_insensitive(true)
-        .size_limit(64 << 20)
-        .dfa_size_limit(16 << 20)
-        .build()
-        .unwrap_or_else(|error| panic!("stages.txt: {error}"));
+    let set = |patterns: Vec<String>| {
+        RegexSetBuilder::new(patterns)
+            .case_insensitive(true)
+            .size_limit(64 << 20)
+            .dfa_size_limit(16 << 20)
+            .build()
+            .unwrap_or_else(|error| panic!("stages.txt: {error}"))
+    };
+    let said = rows.iter().filter(|(stage, _)| *stage != "none");
     Table {
+        loose: set(said.map(|(_, pattern)| unanchored(pattern)).collect()),
+        patterns: set(rows
+            .iter()
+            .map(|(_, pattern)| (*pattern).to_owned())
+            .collect()),
         stages: rows.into_iter().map(|(stage, _)| stage).collect(),
-        patterns,
     }
 });
 
@@ -46,20 +57,28 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     let mut stages: Vec<Seen> = Vec::new();
     let mut recent: Vec<(&'static str, String)> = Vec::new();
+    // What lines of one shape say is the same.
+    let mut alike: HashMap<u32, Option<(&'static str, String)>> = HashMap::new();
     for marked in lines.iter().filter(|line| line.marks.has(Marks::STAGE)) {
         let (text, from, to) = marked.line.last_written();
-        let Some(stage) = of_line(text) else {
-            continue;
+        let key = || of_line(text).map(|stage| (stage, blanked(text)));
+        let own;
+        let key = match marked.alike {
+            Some(number) => alike.entry(number).or_insert_with(key),
+            None => {
+                own = key();
+                &own
+            }
         };
         // The workers of one run say the same within a few lines.
-        let key = (stage, blanked(text));
-        if recent.contains(&key) {
+        let Some(key) = key.as_ref().filter(|key| !recent.contains(key)) else {
             continue;
-        }
+        };
+        let stage = key.0;
         if recent.last().is_some_and(|(last, _)| *last != stage) && recent.len() >= 4 {
             recent.remove(0);
         }
-        recent.push(key);
+        recent.push(key.clone());
         if recent.len() > 8 {
             recent.remove(0);
         }
@@ -82,9 +101,24 @@ pub(super) fn read(lines: &[Marked<'_>], context: &Context<'_>) -> Vec<Seen> {
     stages
 }
 
-/// Whether a line may say that a stage was reached: it would with some digits.
+/// Whether a line may say that a stage was reached: it would with some digits, or with another
+/// beginning.
 pub(super) fn may(line: &str) -> bool {
-    of_line(line).is_some()
+    TABLE.loose.is_match(text::cut(line, MAX_BYTES).trim())
+}
+
+/// A pattern without its anchors to the beginning.
+fn unanchored(pattern: &str) -> String {
+    let mut loose = String::with_capacity(pattern.len());
+    let mut before = ' ';
+    for ch in pattern.chars() {
+        // Within brackets, or escaped, it is something else.
+        if ch != '^' || matches!(before, '[' | '\\') {
+            loose.push(ch);
+        }
+        before = ch;
+    }
+    loose
 }
 
 /// The stage that a line says was reached.

@@ -13,9 +13,9 @@ use crate::shell::Place;
 
 static NOWHERE: LazyLock<Place> = LazyLock::new(Place::default);
 
-/// Adds lines for what was claimed and not read.
-pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
-    for (stream, bytes) in look.streams {
+/// Adds lines for what was claimed and not read; `lines` are those of all streams, in order.
+pub(super) fn add(look: &Look<'_>, lines: &[Shown], reading: &mut Reading) {
+    for (stream, _) in look.streams {
         let claims: Vec<_> = reading
             .claims
             .iter()
@@ -26,7 +26,6 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
             continue;
         }
         let covered = covered(reading, *stream);
-        let lines = super::shown_lines(*stream, bytes);
         for claim in claims {
             let program = look.tree.invocations.get(claim.invocation);
             let own = program.and_then(|invocation| {
@@ -40,13 +39,14 @@ pub(super) fn add(look: &Look<'_>, reading: &mut Reading) {
             }
             let unread: Vec<Shown> = lines
                 .iter()
+                .filter(|line| line.stream == *stream)
                 .filter(|line| line.from >= claim.span.from && line.to <= claim.span.to)
+                .filter(|line| line::is_notable(&line.text) && !is_frame(&line.text))
                 .filter(|line| {
                     !covered
                         .iter()
                         .any(|(from, to)| line.from < *to && *from < line.to)
                 })
-                .filter(|line| line::is_notable(&line.text) && !is_frame(&line.text))
                 .filter(|line| !own.is_some_and(|probe| probe.is_chatter(&line.text)))
                 .cloned()
                 .collect();
