@@ -157,6 +157,45 @@ pub(super) fn container(json: &Value) -> Option<Container> {
     })
 }
 
+/// A container by the lines that a search left of its description (`docker inspect X | grep -i oom`).
+pub(super) fn picked<'l>(name: &str, lines: impl Iterator<Item = &'l str>) -> Option<Container> {
+    let mut state = serde_json::Map::new();
+    let mut host = serde_json::Map::new();
+    let mut restarts = Value::Null;
+    for line in lines {
+        let line = line.trim().trim_end_matches(',');
+        let Ok(Value::Object(one)) = serde_json::from_str(&format!("{{{line}}}")) else {
+            continue;
+        };
+        for (key, value) in one {
+            match key.as_str() {
+                "OOMKilled" | "ExitCode" | "Error" | "Status" => {
+                    // A health check has a status too, further down.
+                    state.entry(key).or_insert(value);
+                }
+                "ShmSize" | "Memory" => {
+                    host.insert(key, value);
+                }
+                "RestartCount" => restarts = value,
+                _ => {}
+            }
+        }
+    }
+    if state.is_empty() && host.is_empty() && restarts.is_null() {
+        return None;
+    }
+    let told = state.contains_key("Status");
+    state.entry("Status").or_insert_with(|| Value::from("-"));
+    let json = serde_json::json!({
+        "Name": name, "State": state, "HostConfig": host, "RestartCount": restarts
+    });
+    let mut container = container(&json)?;
+    if !told {
+        container.status.clear();
+    }
+    Some(container)
+}
+
 /// `docker compose ps`: NAME, COMMAND, STATE or STATUS, PORTS.
 pub(super) struct ComposePs;
 

@@ -197,6 +197,14 @@ impl Probe for Systemctl {
         known.iter().any(|start| line.starts_with(start)).into()
     }
 
+    fn is_chatter(&self, line: &str) -> bool {
+        let legend = ["LOAD ", "ACTIVE ", "SUB ", "JOB "];
+        legend.iter().any(|word| line.trim_start_matches("Legend:").trim_start().starts_with(word))
+            && line.contains(['=', '→'])
+            || line.contains(" loaded units listed") // how many, and how to see all
+            || line.starts_with("To show all installed unit files")
+    }
+
     fn reads_silence(&self) -> bool {
         true
     }
@@ -680,7 +688,15 @@ impl Probe for DockerInspect {
                 .map(|line| line.text.as_str())
                 .collect::<Vec<_>>()
                 .join("\n");
-            for container in containers::inspected(&text) {
+            let mut whole = containers::inspected(&text);
+            let names = args
+                .texts()
+                .filter(|word| !matches!(*word, "inspect" | "container"));
+            if let (true, Some(name), 1) = (whole.is_empty(), name, names.count()) {
+                let texts = lines.iter().map(|line| line.text.as_str());
+                whole.extend(containers::picked(name, texts));
+            }
+            for container in whole {
                 sink.lines(lines, container);
             }
             return;

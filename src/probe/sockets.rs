@@ -172,17 +172,35 @@ fn part_of_row(text: &str, listening: bool) -> Option<Socket> {
     })
 }
 
-/// Whether what awk printed begins with the own address and nothing else was changed.
-fn keeps_address(filter: &super::filter::Filter) -> bool {
-    let first = filter
-        .columns
-        .as_ref()
-        .and_then(|columns| columns.fields.first().copied().flatten());
-    first == Some(4)
-        && !filter.reshaped
-        && !filter.opaque
-        && !filter.numbered
-        && filter.counted.is_none()
+/// A row of which awk kept the own address (the `local`th column), and perhaps others.
+fn picked_row(text: &str, filter: &super::filter::Filter, local: usize) -> Option<Socket> {
+    let columns = filter.columns.as_ref().filter(|columns| !columns.cuts)?;
+    if filter.reshaped || filter.opaque || filter.numbered || filter.counted.is_some() {
+        return None;
+    }
+    let place = columns
+        .fields
+        .iter()
+        .position(|field| *field == Some(local))?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let own = words.get(place)?;
+    let mut socket = part_of_row(&format!("{own} {text}"), true)?;
+    // netstat's `4711/python3`.
+    let owner = words.iter().find_map(|word| {
+        let (pid, name) = word.split_once('/')?;
+        int(pid).map(|pid| (pid, name))
+    });
+    if let (None, Some((pid, name))) = (socket.pid, owner) {
+        socket.pid = Some(pid);
+        socket.process = Some(name.trim_end_matches(':').to_owned());
+    }
+    Some(socket)
+}
+
+/// The column of the own address of `ss`: the protocol stands first where more than one is shown.
+fn local_column(args: &Args<'_>) -> usize {
+    let one = args.has(&["t", "tcp"]) != args.has(&["u", "udp"]) && !args.has(&["x", "w"]);
+    if one { 4 } else { 5 }
 }
 
 impl Probe for Ss {
@@ -195,6 +213,7 @@ impl Probe for Ss {
         let summary = args.has(&["s", "summary"]);
         let processes = args.has(&["p", "processes"]);
         let no_head = args.has(&["H", "no-header", "s", "summary"]);
+        let local = local_column(&args);
         let head = |line: &str| {
             ["State ", "Netid ", "Recv-Q "]
                 .iter()
@@ -208,7 +227,7 @@ impl Probe for Ss {
                 || line.starts_with("Netid")
                 || line.starts_with("Recv-Q")
                 || ss_row(line).is_some()
-                || keeps_address(ctx.filter) && part_of_row(line, true).is_some()
+                || picked_row(line, ctx.filter, local).is_some()
             {
                 Fit::Surely
             } else if summary {
@@ -247,9 +266,9 @@ impl Probe for Ss {
         if args.has(&["s", "summary"]) {
             return;
         }
-        if listening && keeps_address(ctx.filter) {
+        if listening && ctx.filter.columns.is_some() {
             for line in lines {
-                if let Some(socket) = part_of_row(&line.text, true) {
+                if let Some(socket) = picked_row(&line.text, ctx.filter, local_column(&args)) {
                     sink.line(line, socket);
                 }
             }
@@ -348,9 +367,10 @@ impl Probe for Netstat {
         invocation.program() == "netstat"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         Grammar::any(|line, _| {
             if netstat_row(line).is_some()
+                || picked_row(line, ctx.filter, 4).is_some()
                 || line.starts_with("Active ")
                 || line.starts_with("Proto ")
             {
@@ -368,11 +388,19 @@ impl Probe for Netstat {
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {
+        let args = Args::of(ctx.invocation, "A");
+        let listening = args.has(&["l", "listening"]);
+        if listening && ctx.filter.columns.is_some() {
+            for line in lines {
+                if let Some(socket) = picked_row(&line.text, ctx.filter, 4) {
+                    sink.line(line, socket);
+                }
+            }
+            return;
+        }
         if !ctx.filter.keeps_lines() {
             return;
         }
-        let args = Args::of(ctx.invocation, "A");
-        let listening = args.has(&["l", "listening"]);
         let port = only_port(ctx, None);
         let sockets: Vec<(&Shown, Socket)> = lines
             .iter()

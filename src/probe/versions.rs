@@ -233,7 +233,8 @@ impl Probe for Versions {
             }
             Some(Form::PipList) => {
                 for line in lines {
-                    if let Some((name, version)) = package(&line.text) {
+                    let found = package(&line.text).or_else(|| built(&line.text));
+                    if let Some((name, version)) = found {
                         put(line, name, version, sink);
                     }
                 }
@@ -287,6 +288,16 @@ impl Probe for Versions {
             Fit::Perhaps
         }
     }
+}
+
+/// `pytorch  2.5.1  py3.11_cuda12.4_0  pytorch`: conda shows the build and the channel too.
+fn built(text: &str) -> Option<(&str, &str)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [name, version, build, _channel] = words.as_slice() else {
+        return None;
+    };
+    (version.starts_with(|c: char| c.is_ascii_digit()) && build.contains('_'))
+        .then_some((name, version))
 }
 
 /// `torch              2.2.0+cu118` or `torch==2.2.0`.
