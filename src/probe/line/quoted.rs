@@ -3,11 +3,14 @@
 use super::Context;
 
 /// Programs that show text or other programs' calls, and never a run of their own.
-const SHOW_TEXT: [&str; 15] = [
+const SHOW_TEXT: [&str; 18] = [
     "apropos",
     "bat",
     "colordiff",
+    "crontab",
     "diff",
+    "gh",
+    "glab",
     "history",
     "hg",
     "info",

@@ -106,6 +106,14 @@ fn what_means_nothing_is_known() {
         "W1130 11:58:15.392000 1358 torch/distributed/run.py:851] *****************************************",
         "x.py:3: FutureWarning: `y` is deprecated",
         "summary: requests=20000 error_rate=0 errors=0 p99=812ms",
+        "test net::refuses_when_permission_denied ... ok",
+        "tests/test_io.py::test_no_space_left_on_device PASSED             [ 12%]",
+        "test_timeout_error (t.test_net.NetTest.test_timeout_error) ... ok",
+        "    --- PASS: TestConnectionRefused/tcp (0.01s)",
+        "[       OK ] Alloc.OutOfMemory (3 ms)",
+        "ok 12 - reports a missing file",
+        "  ✓ throws an error on a bad port (5 ms)",
+        "PASS src/errors.test.ts",
     ] {
         assert!(is_benign(text), "{text}");
     }
@@ -114,6 +122,9 @@ fn what_means_nothing_is_known() {
         "(EngineCore pid=151) INFO 05-20 20:35:51 [shm_broadcast.py:681] No available shared memory broadcast block found in 60 seconds.",
         "RuntimeError: No CUDA GPUs are available",
         "10 errors",
+        "not ok 12 - reports a missing file",
+        "test net::refuses ... FAILED",
+        "health check: PASSED to FAILED",
     ] {
         assert!(!is_benign(text), "{text}");
     }
