@@ -516,6 +516,8 @@ facts! {
         count: i64,
         /// Some were cut away.
         cut: bool,
+        /// Names that begin with a dot are among them, if there are any.
+        hidden: bool,
     }
 
     /// A look into a log or text file.

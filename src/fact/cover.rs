@@ -89,7 +89,10 @@ impl Fact {
             }
             (Self::File(file), Subject::Path(path)) => same_path(&file.path, path).into(),
             (Self::DirLook(look), Subject::Path(path)) => match path.rsplit_once('/') {
-                Some((dir, _)) if same_path(dir, &look.path) => (!look.cut).into(),
+                Some((dir, name)) if same_path(dir, &look.path) => {
+                    let shows = look.hidden || !name.starts_with('.');
+                    (!look.cut && shows).into()
+                }
                 _ => Tri::No,
             },
             (Self::PortLook(look), Subject::Port(port)) => {
@@ -175,6 +178,19 @@ mod tests {
                 .any(|subject| fact.covers(subject) != Tri::No);
             assert_eq!(covers, covered(ty.name).is_some(), "{}", ty.name);
         }
+    }
+
+    #[test]
+    fn a_hidden_name_is_not_absent_where_none_are_shown() {
+        let look = |hidden| {
+            let fields = serde_json::json!({"path": "/srv", "count": 3, "hidden": hidden});
+            let look = serde_json::json!({"fact": "dir_look", "fields": fields});
+            serde_json::from_value::<Fact>(look).unwrap()
+        };
+        let covers = |hidden, path: &str| look(hidden).covers(&Subject::Path(path.to_owned()));
+        assert_eq!(covers(false, "/srv/.env"), Tri::No);
+        assert_eq!(covers(true, "/srv/.env"), Tri::Yes);
+        assert_eq!(covers(false, "/srv/env"), Tri::Yes);
     }
 
     #[test]

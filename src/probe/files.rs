@@ -387,9 +387,14 @@ impl Probe for Find {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let roots = roots(ctx.invocation);
         let prints = prints_paths(ctx.invocation);
+        let name = only_name(ctx.invocation);
+        let whole = ctx.filter.keeps_lines();
         Grammar::any(move |line: &str, _: usize| {
+            let last = line.rsplit('/').next().unwrap_or(line);
             if !prints {
                 Fit::Perhaps
+            } else if whole && name.is_some_and(|name| !super::words::glob_matches(name, last)) {
+                Fit::No
             } else if roots
                 .iter()
                 .any(|root| line.starts_with(root.as_str()) && !root.is_empty())
@@ -435,6 +440,7 @@ impl Probe for Find {
                     path: resolved(ctx.invocation, root),
                     count: count(shown.len()),
                     cut: true, // by its own tests, whatever the filters do
+                    hidden: true,
                 },
             );
         }
@@ -457,6 +463,31 @@ fn roots(invocation: &Invocation) -> Vec<String> {
         roots.push(".".to_owned());
     }
     roots
+}
+
+/// The pattern that the last part of every path shown matches, where one alone is asked for.
+fn only_name(invocation: &Invocation) -> Option<&str> {
+    let words: Vec<&str> = invocation
+        .args()
+        .iter()
+        .map(|word| word.text.as_str())
+        .collect();
+    let names = words
+        .iter()
+        .filter(|word| matches!(**word, "-name" | "-iname"))
+        .count();
+    let others = ["-o", "-or", "!", "-not", ",", "-iname"];
+    if invocation.program() != "find"
+        || names != 1
+        || words.iter().any(|word| others.contains(word))
+    {
+        return None;
+    }
+    let at = words.iter().position(|word| *word == "-name")?;
+    words
+        .get(at + 1)
+        .copied()
+        .filter(|name| !name.contains(['[', '$', '\\']))
 }
 
 fn prints_paths(invocation: &Invocation) -> bool {

@@ -497,6 +497,7 @@ impl<'a> List<'a> {
                     path: plain_path(&dir).to_owned(),
                     count: count(entries.saturating_sub(dots)),
                     cut,
+                    hidden: self.ask.hidden,
                 },
             );
         }

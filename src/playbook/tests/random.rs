@@ -245,6 +245,7 @@ fn fact(name: &str, dice: &mut Dice) -> Fact {
             path: dice.text(&["/srv", "/home/u", "~"]),
             count: dice.number(3),
             cut: dice.chance(30),
+            hidden: dice.chance(50),
         }
         .into(),
         "process_look" => {

@@ -3,14 +3,11 @@
 use super::Context;
 
 /// Programs that show text or other programs' calls, and never a run of their own.
-const SHOW_TEXT: [&str; 18] = [
+const SHOW_TEXT: [&str; 15] = [
     "apropos",
     "bat",
     "colordiff",
-    "crontab",
     "diff",
-    "gh",
-    "glab",
     "history",
     "hg",
     "info",
@@ -23,6 +20,9 @@ const SHOW_TEXT: [&str; 18] = [
     "tldr",
     "whatis",
 ];
+
+/// Programs that show texts on standard output, and say on standard error what they have to say.
+const SHOW_ON_STDOUT: [&str; 3] = ["crontab", "gh", "glab"];
 
 /// Programs that search in texts, and print before each line where it stands.
 const SEARCH: [&str; 8] = [
@@ -64,6 +64,7 @@ pub(crate) fn is_quoted(context: &Context<'_>, line: &str) -> bool {
     let program = context.program;
     let own = line.trim_start_matches("^C").strip_prefix(program);
     SHOW_TEXT.contains(&program) && !own.is_some_and(|rest| rest.starts_with(": "))
+        || SHOW_ON_STDOUT.contains(&program) && context.source != "stderr"
         || is_document(context.path)
         || program == "git" && context.source != "stderr" && is_of_a_repository(line)
         || SEARCH.contains(&program)
