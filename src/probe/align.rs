@@ -12,7 +12,7 @@ use super::{Confidence, Fit, LineFit};
 /// States a speaker may have for counting its lines.
 const MOST_COUNTED: usize = 64;
 /// How much better the chosen reading must be than the next one.
-const CLEAR: f32 = 0.6;
+const CLEAR: f32 = 0.75;
 /// What it costs when an invocation that should print does not.
 const MISSING: f32 = 6.0;
 /// What it costs when an invocation that usually prints so many lines prints fewer.
@@ -21,6 +21,8 @@ const FEWER: f32 = 0.35;
 const FEWER_OF_FEW: f32 = 0.5;
 /// So few.
 const FEW: usize = 1;
+/// How well a number alone fits at most.
+const BARE: f32 = 1.5;
 const IMPOSSIBLE: f32 = -1.0e9;
 
 fn weight(fit: Fit) -> f32 {
@@ -131,14 +133,23 @@ struct Taken {
     as_error: Vec<f32>,
 }
 
+/// A number alone: many a look prints one, so that it tells little of whose it is.
+fn is_bare_number(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && line.len() <= 10 && line.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn taken(line: &str, offers: &[Offer<'_>], table: &Table) -> Taken {
+    let most = if is_bare_number(line) { BARE } else { f32::MAX };
     let as_nth = offers
         .iter()
         .zip(&table.caps)
         .map(|(offer, cap)| {
             (0..=*cap)
                 .map(|nth| match &offer.fit {
-                    Some(fit) if offer.max.is_none_or(|max| nth < max) => weight(fit(line, nth)),
+                    Some(fit) if offer.max.is_none_or(|max| nth < max) => {
+                        weight(fit(line, nth)).min(most)
+                    }
                     _ => IMPOSSIBLE,
                 })
                 .collect()

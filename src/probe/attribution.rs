@@ -514,6 +514,12 @@ fn through_filter<'a>(grammar: Grammar<'a>, ctx: &'a Ctx<'a>, complained: bool) 
         usual,
         max,
         fit: Box::new(move |line, nth| {
+            if nth == 0
+                && let Some(opens) = &filter.opens
+                && opens.passes(line) == Some(false)
+            {
+                return Fit::No;
+            }
             let nth = if filter.may_lose_start() {
                 nth.saturating_add(1)
             } else {

@@ -30,9 +30,31 @@ pub(super) fn fit(line: &str, speaker: &Speaker<'_>, probe: &dyn Probe, ctx: &Ct
             Fit::No
         };
     }
+    let of_tls = line.contains("SSL") || line.contains("certificate");
+    if program == "curl"
+        && of_tls
+        && line.starts_with("curl: ")
+        && !invocation
+            .args()
+            .iter()
+            .any(|word| word.text.contains("https:") || !word.literal)
+    {
+        return Fit::Hardly;
+    }
     if program == "curl" && line.starts_with("curl: ") && !names_another(line, invocation) {
         // With `-s` alone it says nothing.
         return probe.complains(line, ctx);
+    }
+    if let Some(name) = named_object(line)
+        && matches!(program, "kubectl" | "oc" | "k" | "systemctl")
+    {
+        let own = probe.complains(line, ctx);
+        let bare = name.trim_end_matches(".service");
+        let named = invocation
+            .args()
+            .iter()
+            .any(|word| word.text.contains(bare));
+        return if named { own } else { own.min(Fit::Hardly) };
     }
     if matches!(program, "docker" | "podman" | "nerdctl") && shellmsg::is_engine_line(line) {
         return Fit::Likely;
@@ -67,6 +89,32 @@ pub(super) fn fit(line: &str, speaker: &Speaker<'_>, probe: &dyn Probe, ctx: &Ct
     probe.complains(line, ctx)
 }
 
+/// The object that a manager speaks of: `pods "web-0" not found`, `Job for web.service failed`, `Unit
+/// web.service could not be found`.
+fn named_object(said: &str) -> Option<&str> {
+    if let Some((_, rest)) = said.split_once(" \"")
+        && let Some((name, after)) = rest.split_once('"')
+    {
+        let unit = name.strip_prefix("systemctl status ");
+        return match unit {
+            Some(unit) => Some(unit),
+            None => after.starts_with(" not found").then_some(name),
+        };
+    }
+    let rest = [
+        "Job for ",
+        "Unit ",
+        "Failed to start ",
+        "Failed to stop ",
+        "Failed to restart ",
+    ]
+    .iter()
+    .find_map(|start| said.strip_prefix(start))?;
+    rest.split([' ', ':'])
+        .next()
+        .filter(|name| name.contains('.'))
+}
+
 /// Whether a program's complaint names a file that the invocation does not.
 fn names_another(said: &str, invocation: &Invocation) -> bool {
     let host = ["resolve host: ", "connect to ", "Connection to "]
@@ -80,9 +128,21 @@ fn names_another(said: &str, invocation: &Invocation) -> bool {
     let kind = said
         .split_once("resource type \"")
         .and_then(|(_, rest)| rest.split('"').next());
+    // `grep: .bash_profile: No such file or directory`
+    let before_reason = [
+        "No such file or directory",
+        "Permission denied",
+        "Is a directory",
+    ]
+    .iter()
+    .find_map(|reason| said.trim_end().strip_suffix(reason)?.strip_suffix(": "))
+    .and_then(|front| front.rsplit(": ").next())
+    .map(|name| name.trim_start_matches(": "))
+    .filter(|name| !name.is_empty() && !name.contains([' ', '\'', '‘']));
     let mut paths = said
         .split([' ', '\'', '"', '‘', '’', ':'])
         .filter(|word| word.len() > 1 && word.starts_with(['/', '~']))
+        .chain(before_reason)
         .chain(quoted)
         .chain(host)
         .chain(kind)

@@ -13,7 +13,9 @@ pub(super) fn grammar(filter: &Filter) -> Grammar<'_> {
         .as_ref()
         .is_some_and(|counted| counted.tool == "wc -l");
     Grammar::exactly(1, move |line, _| {
-        if int(line).is_some_and(|number| number >= 0) {
+        // BSD's wc pads to eight places, GNU's not at all.
+        let padded = line.starts_with(' ') && line.len() != 8;
+        if int(line).is_some_and(|number| number >= 0) && !padded {
             Fit::Surely
         } else if three
             && line.split_whitespace().count() == 3

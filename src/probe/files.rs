@@ -130,7 +130,10 @@ fn by_format<'t>(text: &'t str, pieces: &[Piece]) -> Option<Vec<(char, &'t str)>
                         }
                         own
                     }
-                    _ => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+                    _ => match pieces.get(at + 1) {
+                        Some(Piece::Text(between)) => rest.find(between.as_str())?,
+                        _ => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+                    },
                 };
                 found.push((*letter, rest.get(..own)?));
                 rest = rest.get(own..)?;

@@ -31,6 +31,8 @@ pub(crate) struct Filter {
     pub narrowed: bool,
     /// A stage we know nothing of: what comes out may be anything.
     pub opaque: bool,
+    /// The first line shown matches this (`grep -A3 X`: a match, and what comes after it).
+    pub opens: Option<Pattern>,
 }
 
 /// A pattern that lines are kept or dropped by.
@@ -119,6 +121,9 @@ pub(crate) fn is_filter(invocation: &Invocation) -> bool {
 impl Filter {
     /// Adds what a later stage does.
     pub(crate) fn add(&mut self, stage: &Invocation) {
+        if !matches!(stage.program(), "head" | "tee" | "less" | "more" | "cat") {
+            self.opens = None;
+        }
         match stage.program() {
             "head" => self.add_head(stage),
             "tail" => self.add_tail(stage),
@@ -134,7 +139,16 @@ impl Filter {
                 self.numbered = true;
                 self.reshaped = true;
             }
-            "tr" | "column" | "fold" | "fmt" => self.reshaped = true,
+            "tr" => {
+                // Blanks made one leave a word as it is.
+                let squeezes = Args::of(stage, "").has(&["s", "squeeze-repeats"])
+                    && !Args::of(stage, "").has(&["d", "delete"]);
+                for pattern in &mut self.patterns {
+                    pattern.on_result |= squeezes && !pattern.expression.contains([' ', '\\']);
+                }
+                self.reshaped = true;
+            }
+            "column" | "fold" | "fmt" => self.reshaped = true,
             "cat" => self.numbered |= Args::of(stage, "").has(&["n", "number", "b"]),
             "tee" | "less" | "more" => {}
             _ => self.opaque = true,
@@ -262,9 +276,14 @@ impl Filter {
         if args.has(&["n", "line-number"]) {
             self.numbered = true;
         }
-        let context = args.has(&["A", "B", "C", "after-context", "before-context", "context"]);
+        let before = args.has(&["B", "C", "before-context", "context"]);
+        let context = before || args.has(&["A", "after-context"]);
         match pattern {
-            Some(_) if context => self.chosen = true,
+            Some(pattern) if context => {
+                let plain = !pattern.invert && self.columns.is_none() && !self.reshaped;
+                self.opens = (plain && !before).then_some(pattern);
+                self.chosen = true;
+            }
             Some(mut pattern) => {
                 // What `-o` shows is changed after the pattern, and matches it.
                 pattern.on_result = self.columns.is_some() || self.reshaped;

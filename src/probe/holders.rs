@@ -249,8 +249,10 @@ fn fuser_pid(word: &str) -> Option<i64> {
 
 /// A row of `fuser -v`, as far as the terminal shows it: file, user, id, how it is used, program.
 fn verbose_row(words: &[&str]) -> bool {
-    let used = |word: &&str| word.len() >= 2 && word.chars().all(|c| "cefFrm.".contains(c));
-    words.starts_with(&["USER", "PID", "ACCESS"]) || words.iter().skip(1).any(used)
+    // Five places, behind the process.
+    let used = |word: &str| word.len() == 5 && word.chars().all(|c| "cefFrm.".contains(c));
+    let row = |pair: &[&str]| matches!(pair, [pid, access] if int(pid).is_some() && used(access));
+    words.starts_with(&["USER", "PID", "ACCESS"]) || words.windows(2).any(row)
 }
 
 impl Probe for Fuser {

@@ -46,6 +46,8 @@ impl Probe for Host {
                         .any(|kernel| line == *kernel || line.starts_with(&format!("{kernel} ")));
                     if kernel && (name || options.is_empty()) {
                         Fit::Surely
+                    } else if name || options.is_empty() {
+                        Fit::Hardly // it begins with the kernel's name
                     } else if release {
                         Fit::Perhaps
                     } else if line.split_whitespace().count() < options.len().max(2) {
@@ -57,8 +59,14 @@ impl Probe for Host {
             }
             "hostname" => Grammar::exactly(1, |_, _| Fit::Perhaps),
             "numactl" => Grammar::any(|line, _| numa_line(line).into()),
-            _ => Grammar::any(|line, _| {
-                if is_named(line) {
+            _ => Grammar::any(move |line, _| {
+                // lscpu's values stand in a column of their own.
+                let column = program != "lscpu"
+                    || line.starts_with("Vulnerability ")
+                    || line.split_once(':').is_some_and(|(_, value)| {
+                        value.trim().is_empty() || value.starts_with("  ")
+                    });
+                if is_named(line) && column {
                     Fit::Likely
                 } else {
                     Fit::Hardly

@@ -4,9 +4,11 @@
 //! `tests/fixtures/probes/curl`.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::pattern::pattern;
 use super::words::{Args, int};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
 use crate::event::Stream;
@@ -31,6 +33,14 @@ fn is_document(start: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// A line of Prometheus' exposition format: `name{label="x"} 0`, `# HELP name …`.
+fn is_exposition(line: &str) -> bool {
+    static SAMPLE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^(?:# (?:HELP|TYPE) [a-z_]\w+ |[a-z_]\w*_\w+(?:\{.*\})? -?[\d.]+(?:e[+-]?\d+)?$)")
+    });
+    SAMPLE.is_match(line)
 }
 
 /// The name of a header: with a dash, or one of those without.
@@ -67,7 +77,8 @@ fn is_header_name(name: &str) -> bool {
         && name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    plain && (name.contains('-') || BARE.contains(&name.to_ascii_lowercase().as_str()))
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    plain && first && (name.contains('-') || BARE.contains(&name.to_ascii_lowercase().as_str()))
 }
 
 /// A line of a log of JSON records.
@@ -220,7 +231,7 @@ impl Probe for Curl {
         let last: Vec<Regex> = ask
             .format_lines()
             .iter()
-            .filter_map(|line| Regex::new(&format!("{}$", expression(line))).ok())
+            .filter_map(|line| Regex::new(&format!("(?:^|[^0-9]){}$", expression(line))).ok())
             .collect();
         let whole: Vec<Regex> = ask
             .format_lines()
@@ -229,8 +240,9 @@ impl Probe for Curl {
             .collect();
         let lines = last.len() * ask.urls.len().max(1);
         let (to_file, headers) = (ask.to_file, ask.head || ask.include);
+        let metrics = ask.urls.iter().any(|url| url.contains("metrics"));
         let silent = to_file && lines == 0 && !headers;
-        let fit = move |line: &str, _: usize| {
+        let fit = move |line: &str, nth: usize| {
             // What takes any text tells nothing.
             let tells = |regex: &Regex| regex.is_match(line) && !regex.is_match("\u{1} \u{1}");
             if whole.iter().any(tells) {
@@ -247,6 +259,9 @@ impl Probe for Curl {
             if to_file {
                 return Fit::No;
             }
+            if is_exposition(line) {
+                return if metrics { Fit::Surely } else { Fit::Likely };
+            }
             let start = line.trim_start();
             if start.starts_with("{\"") && is_log_record(start) {
                 // Where the answer's own end is known, this is not it.
@@ -255,9 +270,9 @@ impl Probe for Curl {
                 } else {
                     Fit::Hardly
                 }
-            } else if super::line::read_head(line).is_timed() {
-                Fit::Hardly
-            } else if last.iter().any(tells) || is_document(start) {
+            } else if super::line::time_of(line, Some(2000)).is_some() {
+                Fit::Hardly // of a log
+            } else if last.iter().any(tells) || is_document(if nth == 0 { line } else { start }) {
                 Fit::Likely
             } else {
                 Fit::Perhaps
@@ -518,8 +533,22 @@ impl Probe for Wget {
         invocation.program() == "wget"
     }
 
-    fn grammar<'a>(&self, _ctx: &'a Ctx<'a>) -> Grammar<'a> {
-        Grammar::any(|_, _| Fit::Perhaps)
+    fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
+        // Without -q its own talk stands between; whatever else comes is the answer.
+        let args = Args::of(
+            ctx.invocation,
+            "O output-document o output-file T timeout t tries header post-data U e",
+        );
+        let quiet = args.has(&["q", "quiet", "nv", "no-verbose"]);
+        Grammar::any(move |line: &str, _: usize| {
+            if is_document(line.trim_start()) || is_exposition(line) {
+                Fit::Likely
+            } else if quiet {
+                Fit::Perhaps
+            } else {
+                Fit::Hardly
+            }
+        })
     }
 
     fn read(&self, lines: &[Shown], ctx: &Ctx<'_>, sink: &mut Sink<'_>) {

@@ -94,7 +94,10 @@ fn document_fit(output: &str, line: &str, nth: usize) -> Fit {
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-'))
             });
-            named && (nth > 0 || key == Some("apiVersion"))
+            // Its own keys begin small where they stand at the margin.
+            let own = line.starts_with([' ', '-']) || !text.starts_with(char::is_uppercase);
+            let json = text.ends_with([',', '{', '[']) && !text.contains('"');
+            named && own && !json && (nth > 0 || key == Some("apiVersion"))
                 || text.starts_with("- ")
                 || text == "---"
         }
@@ -105,11 +108,19 @@ fn document_fit(output: &str, line: &str, nth: usize) -> Fit {
 
 /// How well a line fits into `kubectl describe`.
 fn described_fit(line: &str) -> Fit {
+    let head = super::line::read_head(line);
+    if head.is_timed() || !head.level.is_empty() && !line.starts_with(' ') {
+        return Fit::Hardly; // of a log
+    }
     let text = line.trim_start();
     let named = text.split_once(':').is_some_and(|(name, value)| {
         name.len() <= 40
-            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.starts_with(|c: char| {
+                // At the margin its own words stand, with a capital.
+                c.is_ascii_uppercase() || c.is_ascii_lowercase() && line.starts_with(' ')
+            })
             && !name.starts_with("at ")
+            && !name.ends_with(' ')
             && name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || " -_./".contains(c))
@@ -213,18 +224,23 @@ impl Probe for Kubectl {
     }
 
     fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
-        let known = [
-            "Error from server",
-            "error: ",
-            "No resources found",
-            "The connection to the server",
-            "Unable to connect",
-            "command terminated with exit code",
-            "Defaulted container",
-            "Warning: ",
-        ];
-        known.iter().any(|start| line.starts_with(start)).into()
+        complains(line)
     }
+}
+
+/// How well a line fits as kubectl's own word of trouble.
+pub(super) fn complains(line: &str) -> Fit {
+    let known = [
+        "Error from server",
+        "error: ",
+        "No resources found",
+        "The connection to the server",
+        "Unable to connect",
+        "command terminated with exit code",
+        "Defaulted container",
+        "Warning: ",
+    ];
+    known.iter().any(|start| line.starts_with(start)).into()
 }
 
 /// `vllm-5c9d-x2k4p   0/1   CrashLoopBackOff   6 (2m11s ago)   21m`

@@ -149,7 +149,13 @@ fn figures_fit(line: &str, vmstat: bool) -> Fit {
         usize::from(time) + usize::from(half) + usize::from(cpu)
     };
     let figures = words.get(named..).unwrap_or(&[]);
-    if figures.iter().all(|word| plain(word)) && figures.len() >= 4 {
+    // vmstat has 17 columns or so, all whole; the others name what a row is of, or show decimals.
+    let own = if vmstat {
+        (16..=18).contains(&figures.len()) && figures.iter().all(|word| int(word).is_some())
+    } else {
+        figures.len() >= 4 && (named > 0 || figures.iter().all(|word| word.contains(['.', ','])))
+    };
+    if own && figures.iter().all(|word| plain(word)) {
         Fit::Surely
     } else {
         Fit::No

@@ -242,8 +242,17 @@ impl Probe for Date {
         Grammar::exactly(1, move |line, _| {
             if Self::clock(line, ctx.invocation).is_some() {
                 Fit::Surely
-            } else if Self::format(ctx.invocation).is_some() {
-                Fit::Perhaps
+            } else if let Some(format) = Self::format(ctx.invocation) {
+                // A clock has its colons, a day its dashes or strokes.
+                let clock = ["%T", "%R", "%X", "%H:%M", "%c"]
+                    .iter()
+                    .any(|one| format.contains(one));
+                let day = ["%F", "%D", "%x"].iter().any(|one| format.contains(one));
+                if clock && !line.contains(':') || day && !line.contains(['-', '/']) {
+                    Fit::No
+                } else {
+                    Fit::Perhaps
+                }
             } else {
                 looks_like_date(line).into()
             }

@@ -78,12 +78,26 @@ impl Probe for Systemctl {
                 grammar.max = Some(0);
                 grammar
             }
-            Some("show") => Grammar::any(|line, _| {
-                let property = line.split_once('=').is_some_and(|(name, _)| {
-                    name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains(' ')
-                });
-                if property { Fit::Surely } else { Fit::Hardly }
-            }),
+            Some("show") => {
+                let args = Args::of(ctx.invocation, SYSTEMCTL_VALUED);
+                let asked: Vec<&str> = args
+                    .values(&["p", "property"])
+                    .flat_map(|names| names.split(','))
+                    .collect();
+                let values = args.has(&["value"]);
+                Grammar::any(move |line, _| {
+                    let property = line.split_once('=').is_some_and(|(name, _)| {
+                        name.starts_with(|c: char| c.is_ascii_uppercase())
+                            && !name.contains(' ')
+                            && (asked.is_empty() || asked.contains(&name))
+                    });
+                    match (property, values) {
+                        (true, _) => Fit::Surely,
+                        (false, true) => Fit::Perhaps,
+                        (false, false) => Fit::Hardly,
+                    }
+                })
+            }
             None => Grammar::any(|line, _| unit_row_fit(line)),
             Some("status") => {
                 let args = Args::of(ctx.invocation, SYSTEMCTL_VALUED);
@@ -179,7 +193,12 @@ impl Probe for Systemctl {
         }
     }
 
-    fn complains(&self, line: &str, _ctx: &Ctx<'_>) -> Fit {
+    fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
+        // It reads files alone.
+        let bus = line.contains("to bus") || line.starts_with("System has not been booted");
+        if bus && verb(ctx.invocation, SYSTEMCTL_VALUED).0 == Some("cat") {
+            return Fit::No;
+        }
         let known = [
             "Failed to ",
             "Job for ",
@@ -666,8 +685,10 @@ impl Probe for DockerInspect {
                 Grammar::exactly(named, fit)
             };
         }
-        Grammar::any(|line, _| {
-            if is_json_line(line) && (line.starts_with(' ') || line.starts_with(['[', ']'])) {
+        Grammar::any(move |line, _| {
+            let part = !ctx.filter.patterns.is_empty() || ctx.filter.chosen;
+            let margin = line.starts_with(['[', ']']) || part && line.starts_with('"');
+            if is_json_line(line) && (line.starts_with(' ') || margin) {
                 Fit::Likely
             } else {
                 Fit::No

@@ -74,7 +74,10 @@ impl Probe for Mounts {
             "mount" => mounted(line).is_some().into(),
             _ => {
                 let head = line.contains("TARGET") || line.starts_with("NAME");
-                let tree = line.starts_with(['├', '└', '│', '`', '|']);
+                let tree = line.starts_with(['├', '└', '│'])
+                    || ["|-", "`-", "| |-", "| `-"]
+                        .iter()
+                        .any(|start| line.starts_with(start));
                 if head || program == "lsblk" && (tree || is_block(line)) {
                     Fit::Surely
                 } else if program == "findmnt" && is_target(line)

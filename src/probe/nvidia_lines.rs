@@ -36,6 +36,21 @@ fn is_section(text: &str) -> bool {
 /// A line of `-q`.
 pub(super) fn report_fit(line: &str) -> Fit {
     let text = line.trim();
+    // At the margin stand a few names only; what begins with a digit is a time, and of a log.
+    let margin = [
+        "====",
+        "Timestamp ",
+        "Driver Version ",
+        "CUDA Version ",
+        "Attached GPUs ",
+        "GPU ",
+    ];
+    if !line.starts_with(' ')
+        && !line.is_empty()
+        && !margin.iter().any(|name| line.starts_with(name))
+    {
+        return Fit::No;
+    }
     if text.starts_with("==============NVSMI LOG")
         || text.starts_with("GPU 0000")
         || text.starts_with("GPU 00000000:")

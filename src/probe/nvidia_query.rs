@@ -86,7 +86,9 @@ pub(super) fn fit(long: Long, line: &str, nth: usize, loops: bool) -> Fit {
         }
         Long::Links => trimmed.starts_with("GPU ") || trimmed.starts_with("Link "),
         Long::Mig => trimmed.starts_with(['|', '+']) || trimmed.contains("MIG"),
-        Long::Versions => trimmed.contains(" : "),
+        Long::Versions => {
+            trimmed.contains(" : ") && trimmed.starts_with(|c: char| c.is_ascii_alphabetic())
+        }
     };
     let rest = match long {
         Long::Topology => trimmed.contains('\t') || trimmed.is_empty(),

@@ -65,6 +65,24 @@ pub(super) fn shape(invocation: &Invocation) -> Option<Grammar<'_>> {
         {
             Grammar::any(|_, _| Fit::Hardly)
         }
+        "diff" => Grammar::any(|line, _| {
+            // `3c3`, `12,14d11`; `@@ -1,4 +1,5 @@`; the lines themselves behind a sign.
+            let change = line.split(['a', 'c', 'd']).count() == 2
+                && line
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || matches!(c, 'a' | 'c' | 'd' | ','))
+                && line.starts_with(|c: char| c.is_ascii_digit());
+            let sign = ["< ", "> ", "+", "-", "@@ ", "diff "];
+            if change || line == "---" || line.starts_with("@@ ") {
+                Fit::Surely
+            } else if sign.iter().any(|start| line.starts_with(start)) {
+                Fit::Likely
+            } else if line.starts_with([' ', '\\']) || line.starts_with("Only in ") {
+                Fit::Perhaps
+            } else {
+                Fit::Hardly
+            }
+        }),
         "lsmod" => Grammar::any(|line, _| {
             let number = line
                 .split_whitespace()

@@ -190,7 +190,11 @@ fn can_be(word: &str, column: &str) -> bool {
     };
     match column {
         "user" => {
-            word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            // In small letters, or a number.
+            let head = matches!(word, "USER" | "UID" | "RUSER" | "EUSER");
+            let number = word.starts_with(|c: char| c.is_ascii_digit()) == figures(&[]);
+            (head || number && !word.contains(|c: char| c.is_ascii_uppercase()))
+                && word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
                 && word
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.'))

@@ -281,6 +281,9 @@ impl Probe for Lookup {
             let names = name.as_deref().is_some_and(|name| line.contains(name));
             match (getent, address, names) {
                 (_, _, true) => Fit::Surely,
+                _ if super::line::time_of(line, Some(2000)).is_some() && !line.starts_with(';') => {
+                    Fit::Hardly // of a log
+                }
                 (true, true, _) => Fit::Perhaps,
                 (true, false, _) => Fit::No,
                 (false, true, _) => Fit::Likely,

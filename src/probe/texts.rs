@@ -40,11 +40,21 @@ impl Probe for Texts {
                 && !word.text.starts_with("--time")
                 && !word.text.starts_with("--reverse")
         }) || !ctx.filter.keeps_lines();
+        let units: Vec<&str> =
+            super::words::Args::of(ctx.invocation, "u unit t identifier n lines o")
+                .values(&["u", "unit", "t", "identifier"])
+                .map(|unit| unit.trim_end_matches(".service"))
+                .collect();
         let ends = matches!(ctx.invocation.program(), "head" | "tail");
         let named: Vec<&str> = super::words::Args::of(ctx.invocation, "n lines c bytes")
             .texts()
             .collect();
         let searches = matches!(&probe.what, What::Search(search) if !search.context);
+        // What does not hold a word may be anybody's.
+        let inverted = matches!(&probe.what, What::Search(search) if search.invert);
+        // Nor does a word of trouble tell a search for it from the end of a log.
+        let common = matches!(&probe.what, What::Search(search)
+            if ["error", "Error", "ERROR", "fail", "warn"].iter().any(|word| search.finds(word)));
         let fit = move |line: &str, _: usize| {
             if counts {
                 let number = line.trim().parse::<u64>().is_ok();
@@ -69,9 +79,22 @@ impl Probe for Texts {
             {
                 return Fit::Surely;
             }
-            match (probe.fits(line), searches) {
-                (true, true) => Fit::Likely,
-                (true, false) if journal && line::read_head(line).is_journal() => Fit::Likely,
+            match (
+                probe.fits(line),
+                searches && !inverted && (numbered || !common),
+            ) {
+                (true, true) => Fit::Likely, // with its number in front, or of a word of its own
+                (true, false) if journal && line::read_head(line).is_journal() => {
+                    // Another program's line may be of the unit, or of a log beside it.
+                    let by = line::read_head(line).worker.unwrap_or_default();
+                    let name = by.split('[').next().unwrap_or_default();
+                    let own = units.is_empty()
+                        || matches!(name, "systemd" | "kernel" | "audit" | "sudo")
+                        || units
+                            .iter()
+                            .any(|unit| unit.contains(name) || name.contains(unit));
+                    if own { Fit::Likely } else { Fit::Perhaps }
+                }
                 (true, false) if journal && !bare => {
                     if line.starts_with(['-', ' ', '\t'])
                         || line.starts_with("Hint: ")
@@ -111,7 +134,16 @@ impl Probe for Texts {
     }
 
     fn complains(&self, line: &str, ctx: &Ctx<'_>) -> Fit {
-        let known = ["No journal files were", "Hint: ", "No journal boot entry"];
+        if matches!(ctx.invocation.program(), "kubectl" | "oc" | "k") {
+            return super::kube::complains(line);
+        }
+        let known = [
+            "No journal files were",
+            "Hint: ",
+            "      Users in groups ",
+            "      Pass -q to turn off ",
+            "No journal boot entry",
+        ];
         let own = ctx.invocation.program() == "journalctl"
             && known.iter().any(|start| line.starts_with(start));
         own.into()

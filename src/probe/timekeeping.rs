@@ -36,11 +36,16 @@ impl Probe for TimeKeepers {
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
         let program = ctx.invocation.program();
         let shows = ctx.invocation.args().iter().any(|word| word.text == "show");
+        let asked: Vec<&str> = Args::of(ctx.invocation, "p property")
+            .values(&["p", "property"])
+            .flat_map(|names| names.split(','))
+            .collect();
         Grammar::any(move |line, _| {
             let own = match program {
-                "timedatectl" if shows => line
-                    .split_once('=')
-                    .is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_alphanumeric())),
+                "timedatectl" if shows => line.split_once('=').is_some_and(|(key, _)| {
+                    key.chars().all(|c| c.is_ascii_alphanumeric())
+                        && (asked.is_empty() || asked.contains(&key))
+                }),
                 "timedatectl" => line.split_once(": ").is_some_and(|(key, _)| {
                     let key = key.trim();
                     [

@@ -70,8 +70,11 @@ pub(super) fn status_fit(shown: &str) -> Fit {
     let key = text
         .split_once(": ")
         .or_else(|| text.split_once(':'))
-        .is_some_and(|(key, _)| {
+        .is_some_and(|(key, value)| {
+            // One blank, and the value.
             (2..=16).contains(&key.len())
+                && !value.trim_start_matches(' ').is_empty()
+                && !value.starts_with("  ")
                 && key.starts_with(|c: char| c.is_ascii_uppercase())
                 && key
                     .chars()

@@ -180,6 +180,27 @@ impl Probe for Versions {
                     Fit::Perhaps
                 }
             }
+            Some(Form::OneLine | Form::Kernel) => {
+                let short = line.len() <= 100 && !super::line::read_head(line).is_timed();
+                if short && (version_in(line).is_some() || names(line, program)) {
+                    Fit::Perhaps
+                } else {
+                    Fit::Hardly
+                }
+            }
+            Some(Form::Python) => {
+                let printed = |word: &str| {
+                    matches!(word, "None" | "True" | "False")
+                        || word.starts_with(|c: char| c.is_ascii_digit())
+                };
+                if !line.trim().is_empty() && line.split_whitespace().all(printed) {
+                    Fit::Likely
+                } else if super::line::read_head(line).is_timed() {
+                    Fit::No
+                } else {
+                    Fit::Hardly
+                }
+            }
             Some(Form::PipShow) => {
                 if is_metadata(line) {
                     Fit::Likely

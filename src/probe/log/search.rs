@@ -59,6 +59,13 @@ pub(super) fn is_search(program: &str) -> bool {
 }
 
 impl Search {
+    /// Whether a text holds what is searched for; not where the pattern is not known.
+    pub(crate) fn finds(&self, text: &str) -> bool {
+        self.regex
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(text))
+    }
+
     /// What a grep, rg, ag or ack asks for.
     pub(super) fn of(invocation: &Invocation) -> Option<Self> {
         let program = invocation.program();
