@@ -57,7 +57,28 @@ pub(super) fn fit(line: &str, speaker: &Speaker<'_>, probe: &dyn Probe, ctx: &Ct
         return if named { own } else { own.min(Fit::Hardly) };
     }
     if matches!(program, "docker" | "podman" | "nerdctl") && shellmsg::is_engine_line(line) {
-        return Fit::Likely;
+        // Who only looks fails for want of the thing, or of the engine.
+        let looks = invocation.args().first().is_some_and(|verb| {
+            matches!(
+                verb.text.as_str(),
+                "ps" | "inspect" | "images" | "stats" | "logs" | "info"
+            )
+        });
+        let of_a_start = [
+            "mkdir ",
+            "OCI runtime",
+            "failed to create",
+            "driver failed",
+            "tls:",
+            "pull",
+        ]
+        .iter()
+        .any(|sign| line.contains(sign));
+        return if looks && of_a_start {
+            Fit::Hardly
+        } else {
+            Fit::Likely
+        };
     }
     if !program.is_empty() {
         let word = invocation

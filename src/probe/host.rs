@@ -63,8 +63,12 @@ impl Probe for Host {
                 // lscpu's values stand in a column of their own.
                 let column = program != "lscpu"
                     || line.starts_with("Vulnerability ")
-                    || line.split_once(':').is_some_and(|(_, value)| {
-                        value.trim().is_empty() || value.starts_with("  ")
+                    || line.split_once(':').is_some_and(|(name, value)| {
+                        // Of a section there is the name alone.
+                        let section = ["Virtualization features", "NUMA", "Vulnerabilities"];
+                        value.starts_with("  ")
+                            || value.is_empty()
+                                && (section.contains(&name) || name.starts_with("Caches"))
                     });
                 if is_named(line) && column {
                     Fit::Likely

@@ -27,7 +27,12 @@ fn is_document(start: &str) -> bool {
     let next = chars.find(|ch| !ch.is_whitespace());
     match first {
         Some('{') => matches!(next, None | Some('"' | '}' | '{')),
-        Some('[') => matches!(next, None | Some('"' | '{' | ']')),
+        Some('[') => {
+            // `["x"] == y` is a condition of some configuration.
+            let closed = start.split_once("\"]").map_or("", |(_, rest)| rest.trim());
+            matches!(next, None | Some('"' | '{' | ']'))
+                && (closed.is_empty() || closed.starts_with([',', ']', '}']))
+        }
         Some('<') => {
             next.is_some_and(|ch| matches!(ch, '!' | '/' | '?') || ch.is_ascii_alphabetic())
         }

@@ -126,7 +126,7 @@ fn described_fit(line: &str) -> Fit {
                 .all(|c| c.is_ascii_alphanumeric() || " -_./".contains(c))
             && (value.is_empty() || value.starts_with("  ") || line.starts_with("  "))
     });
-    let column = line.starts_with("  ") && text.contains("  ");
+    let column = line.starts_with("  ") && text.contains("  ") && !text.contains(" = ");
     if named && !text.starts_with("File ") || column {
         Fit::Likely
     } else if line.starts_with("  ") && text.contains(char::is_alphanumeric) || text.is_empty() {

@@ -286,6 +286,14 @@ fn asks_another_time(invocation: &Invocation) -> bool {
 /// `uptime`, `w`.
 pub(super) struct Uptime;
 
+/// A terminal as `w` names it: `pts/0`, `tty1`, `:0`, `-`.
+fn is_terminal(word: &str) -> bool {
+    word == "-"
+        || ["pts/", "tty", ":", "console"]
+            .iter()
+            .any(|start| word.starts_with(start))
+}
+
 impl Probe for Uptime {
     fn recognises(&self, invocation: &Invocation) -> bool {
         matches!(invocation.program(), "uptime" | "w")
@@ -297,8 +305,8 @@ impl Probe for Uptime {
                 let head = line.contains(" up ") || line.starts_with("USER ");
                 if head {
                     Fit::Surely
-                } else if nth > 1 {
-                    Fit::Perhaps
+                } else if nth > 1 && line.split_whitespace().nth(1).is_some_and(is_terminal) {
+                    Fit::Likely
                 } else {
                     Fit::No
                 }

@@ -27,8 +27,14 @@ use mix::{Mixture, Printed, Random};
 use pieces::Piece;
 
 /// Mixtures in the gate, and in a long run.
-const SHORT: u64 = 3_000;
-const LONG: u64 = 12_000;
+const SHORT: u64 = 6_000;
+const LONG: u64 = 48_000;
+/// So many at once.
+const THREADS: u64 = 2;
+/// At most this share of the lines may be given to another: what is asked for, told by many lines;
+/// and for the few lines of the gate, of which by chance more can be wrong.
+const WRONG: f64 = 0.001;
+const WRONG_OF_FEW: f64 = 0.0016;
 /// Where the gate's own part of the sequence begins.
 const GATE: u64 = 30_000_000;
 
@@ -41,6 +47,13 @@ struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.right += other.right;
+        self.anybodys += other.anybodys;
+        self.unclaimed += other.unclaimed;
+        self.wrong += other.wrong;
+    }
+
     fn all(&self) -> usize {
         self.right + self.anybodys + self.unclaimed + self.wrong
     }
@@ -148,23 +161,34 @@ fn lines_find_their_owner() {
     let pieces: Vec<Piece> = pieces::all();
     assert!(pieces.len() > 300, "only {} pieces", pieces.len());
     let long = std::env::var_os("CASEBOOK_LONG").is_some();
-    let mut tallies = BTreeMap::new();
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut told = Vec::new();
     // Grammars are never mended by what these say (take another part of the sequence for that, by
     // CASEBOOK_SEED): the figures are of mixtures nobody has looked at.
     let first: u64 = std::env::var("CASEBOOK_SEED").map_or(GATE, |seed| seed.parse().unwrap());
     let many = if long { LONG } else { SHORT };
-    for seed in first..first + many {
-        let mixture = mix::mixture(&pieces, &mut Random::new(seed));
-        judge(&mixture, &mut tallies, &mut told);
-    }
+    let part = |from: u64| {
+        let (mut tallies, mut told) = (BTreeMap::new(), Vec::new());
+        for seed in from..from + many / THREADS {
+            let mixture = mix::mixture(&pieces, &mut Random::new(seed));
+            judge(&mixture, &mut tallies, &mut told);
+        }
+        (tallies, told)
+    };
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..THREADS)
+            .map(|at| scope.spawn(move || part(first + at * (many / THREADS))))
+            .collect();
+        for one in parts {
+            let (found, said) = one.join().unwrap();
+            for (tool, one) in found {
+                tallies.entry(tool).or_default().add(&one);
+            }
+            told.extend(said);
+        }
+    });
     let mut sum = Tally::default();
-    for one in tallies.values() {
-        sum.right += one.right;
-        sum.anybodys += one.anybodys;
-        sum.unclaimed += one.unclaimed;
-        sum.wrong += one.wrong;
-    }
+    tallies.values().for_each(|one| sum.add(one));
     if let Some(path) = std::env::var_os("CASEBOOK_TELL") {
         let mut text = String::new();
         for (tool, one) in &tallies {
@@ -194,6 +218,6 @@ fn lines_find_their_owner() {
         wrong * 100.0
     );
     assert!(right >= 0.99, "{:.2} % right", right * 100.0);
-    // The goal is 0.001.
-    assert!(wrong < 0.0025, "{:.3} % wrong", wrong * 100.0);
+    let most = if long { WRONG } else { WRONG_OF_FEW };
+    assert!(wrong < most, "{:.3} % wrong", wrong * 100.0);
 }
