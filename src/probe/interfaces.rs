@@ -26,6 +26,7 @@ fn form(invocation: &Invocation) -> Option<Form> {
     match invocation.program() {
         "ifconfig" => return Some(Form::Ifconfig),
         "route" => return Some(Form::Routes),
+        "netstat" => return super::sockets::shows_routes(invocation).then_some(Form::Routes),
         "ethtool" => {
             let plain = args.operands.len() == 1 && invocation.args().len() == 1;
             return plain.then_some(Form::Ethtool);

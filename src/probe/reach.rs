@@ -2,7 +2,7 @@
 //!
 //! Sources: OpenBSD and traditional netcat, ncat, iputils, bind-utils; `tests/fixtures/probes/nc`.
 
-use super::words::{Args, int};
+use super::words::{Args, int, number};
 use super::{Ctx, Fit, Grammar, Probe, Shown, Sink};
 use crate::fact::Reach;
 use crate::shell::{Invocation, Tri};
@@ -185,6 +185,12 @@ impl Probe for Ping {
         let Some(host) = args.operands.last().map(|word| word.text.clone()) else {
             return;
         };
+        // `rtt min/avg/max/mdev = 0.026/0.033/0.040/0.007 ms`; BSD's and busybox' `round-trip …`.
+        let mean = lines.iter().find_map(|line| {
+            let (front, times) = line.text.split_once(" = ")?;
+            let of = front.contains("min/avg/max").then_some(times)?;
+            number(of.split('/').nth(1)?)
+        });
         for line in lines {
             let text = line.text.as_str();
             let outcome = if text.contains("packets transmitted") {
@@ -205,6 +211,9 @@ impl Probe for Ping {
             } else {
                 continue;
             };
+            let lost = text
+                .split_once("% packet loss")
+                .and_then(|(front, _)| number(front.rsplit(' ').next()?));
             let (host, text) = (host.clone(), text.to_owned());
             sink.line(
                 line,
@@ -213,7 +222,8 @@ impl Probe for Ping {
                     port: None,
                     outcome: outcome.to_owned(),
                     text,
-                    ..Reach::default()
+                    loss_pct: lost,
+                    rtt_ms: mean,
                 },
             );
         }

@@ -362,9 +362,14 @@ fn netstat_row(text: &str) -> Option<Socket> {
     })
 }
 
+/// `netstat -rn` shows routes.
+pub(super) fn shows_routes(invocation: &Invocation) -> bool {
+    Args::of(invocation, "A").has(&["r", "route"])
+}
+
 impl Probe for Netstat {
     fn recognises(&self, invocation: &Invocation) -> bool {
-        invocation.program() == "netstat"
+        invocation.program() == "netstat" && !shows_routes(invocation)
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
