@@ -42,6 +42,7 @@ mod host;
 mod http;
 mod interfaces;
 mod keepers;
+mod json_forms;
 mod kernel;
 mod kube;
 mod kube_document;
@@ -357,6 +358,7 @@ pub(crate) trait Probe: Sync {
 /// All probes, the first that recognises an invocation reads it.
 const PROBES: &[&dyn Probe] = &[
     &echo::Echo,
+    &json_forms::JsonForms,
     &procfs::Procfs,
     &processes::Pgrep,
     &processes::Killer,

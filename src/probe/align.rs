@@ -86,6 +86,22 @@ impl Offer<'_> {
 /// The party of a line, and how sure that is.
 pub(super) type Owner = Option<(usize, Confidence)>;
 
+/// Lines in runs of one owner each, in order.
+pub(super) fn runs<T>(lines: Vec<T>, owners: &[Owner]) -> Vec<(Owner, Vec<T>)> {
+    let party = |owner: &Owner| owner.map(|(party, _)| party);
+    let runs: Vec<&[Owner]> = owners
+        .chunk_by(|one, next| party(one) == party(next))
+        .collect();
+    let owner = |run: &[Owner]| run.first().copied().flatten();
+    // Most outputs are one look's.
+    if let [only] = runs.as_slice() {
+        return vec![(owner(only), lines)];
+    }
+    let mut lines = lines.into_iter();
+    let run = |run: &&[Owner]| (owner(run), lines.by_ref().take(run.len()).collect());
+    runs.iter().map(run).collect()
+}
+
 /// Lines aligned at once when nothing else bounds it.
 const MOST_LINES: usize = 3_000;
 /// Cells of the table at most.

@@ -3,7 +3,7 @@
 //! Each party (an invocation with its probe) offers a grammar; `align` gives each line to one of them,
 //! or to nobody; the probes then read their own.
 
-use super::align::{Offer, Owner, align, most_lines};
+use super::align::{Offer, Owner, align, most_lines, runs};
 use super::plan::{self, Speaker};
 use super::{
     Claim, Confidence, Ctx, Fit, Grammar, Look, Probe, Reading, Shown, Sink, Span, complaints,
@@ -211,22 +211,6 @@ fn settle(
             to.append(&mut lines);
         }
     }
-}
-
-/// Lines in runs of one owner each, in order.
-fn runs(lines: Vec<Shown>, owners: &[Owner]) -> Vec<(Owner, Vec<Shown>)> {
-    let party = |owner: &Owner| owner.map(|(party, _)| party);
-    let runs: Vec<&[Owner]> = owners
-        .chunk_by(|one, next| party(one) == party(next))
-        .collect();
-    let owner = |run: &[Owner]| run.first().copied().flatten();
-    // Most outputs are one look's.
-    if let [only] = runs.as_slice() {
-        return vec![(owner(only), lines)];
-    }
-    let mut lines = lines.into_iter();
-    let run = |run: &&[Owner]| (owner(run), lines.by_ref().take(run.len()).collect());
-    runs.iter().map(run).collect()
 }
 
 /// Whether standard error went the way of standard output (`2>&1` around the recorder): ssh failed,

@@ -446,7 +446,7 @@ pub(super) struct DockerPs;
 
 /// `running`, `exited` … and the exit code, from docker's words: `Up 3 weeks`, `Exited (137) 2 minutes
 /// ago`.
-fn docker_status(text: &str) -> Option<(&'static str, Option<i64>)> {
+pub(super) fn docker_status(text: &str) -> Option<(&'static str, Option<i64>)> {
     let first = text.split_whitespace().next()?;
     let code = text
         .split_once('(')
@@ -465,7 +465,7 @@ fn docker_status(text: &str) -> Option<(&'static str, Option<i64>)> {
 }
 
 /// How long that state has held: `Exited (1) 5 minutes ago`, `Up About an hour`, `Up 3 weeks`.
-fn state_age_s(text: &str) -> Option<f64> {
+pub(super) fn state_age_s(text: &str) -> Option<f64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (at, unit) = words.iter().enumerate().find_map(|(at, word)| {
         let unit = match word.trim_end_matches('s') {

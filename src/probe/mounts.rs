@@ -133,7 +133,7 @@ fn default_head(invocation: &Invocation) -> Table {
     }
 }
 
-fn is_read_only(options: &str) -> bool {
+pub(super) fn is_read_only(options: &str) -> bool {
     options.split(',').any(|option| option == "ro")
 }
 

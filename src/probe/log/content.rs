@@ -210,6 +210,7 @@ fn has_log_fields(line: &str) -> bool {
         "\"level\"",
         "\"msg\"",
         "\"message\"",
+        "\"MESSAGE\"",
         "\"time\"",
         "\"ts\"",
         "\"timestamp\"",
