@@ -40,6 +40,7 @@ mod filter;
 mod hardware;
 mod host;
 mod http;
+mod inspect;
 mod interfaces;
 mod keepers;
 mod json_forms;
@@ -396,7 +397,7 @@ const PROBES: &[&dyn Probe] = &[
     &containers::DockerStats,
     &containers::ComposePs,
     &managers::DockerPs,
-    &managers::DockerInspect,
+    &inspect::DockerInspect,
     &kube::Kubectl,
     &host::Host,
     &host::Who,
