@@ -1,6 +1,6 @@
 //! The lines worth reading of any output: a log that was shown, a command's own words.
 //!
-//! Pure. [`read_lines`] gives one [`Line`] fact for each kind of line (see
+//! Pure. `read_lines` gives one [`Line`] fact for each kind of line (see
 //! [`super::fingerprint`]): its first place, how often it came, its level, time and worker, and
 //! whether it is known to mean nothing. Which lines are worth reading says `notable.txt` (words) and
 //! what means nothing `benign.txt` (patterns), both beside this file's parent; they are data.
