@@ -320,7 +320,7 @@ fn amd_gpus(json: &Value) -> Vec<Gpu> {
     let cards = json.as_object().into_iter().flatten();
     cards
         .filter_map(|(card, fields)| {
-            let index = int(card.strip_prefix("card")?)?;
+            let index = int(card.strip_prefix("card")?).filter(|_| fields.is_object())?;
             let part = |starts: &[&str], holds: &str| {
                 let fields = fields.as_object()?.iter();
                 let mut fitting = fields.filter(|(name, _)| {

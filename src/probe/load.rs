@@ -124,6 +124,12 @@ impl Head {
     }
 }
 
+/// The whole numbers that a row begins with.
+fn whole_figures<'r, 'w>(words: &'r [&'w str]) -> &'r [&'w str] {
+    let count = words.iter().take_while(|word| int(word).is_some()).count();
+    words.get(..count).unwrap_or(&[])
+}
+
 /// How well a line fits as a row of figures: of `vmstat` all words are numbers; of the others all but
 /// a name or a time, and a CPU, in front.
 fn figures_fit(line: &str, vmstat: bool) -> Fit {
@@ -151,7 +157,13 @@ fn figures_fit(line: &str, vmstat: bool) -> Fit {
     let figures = words.get(named..).unwrap_or(&[]);
     // vmstat has 17 columns or so, all whole; the others name what a row is of, or show decimals.
     let own = if vmstat {
-        (16..=18).contains(&figures.len()) && figures.iter().all(|word| int(word).is_some())
+        let whole = whole_figures(&words);
+        // `-t` puts a day and a time behind them.
+        return if (16..=18).contains(&whole.len()) && words.len() <= whole.len() + 2 {
+            Fit::Surely
+        } else {
+            Fit::No
+        };
     } else {
         figures.len() >= 4 && (named > 0 || figures.iter().all(|word| word.contains(['.', ','])))
     };
@@ -225,8 +237,8 @@ fn vmstat(lines: &[Shown], sink: &mut Sink<'_>) {
         let words: Vec<&str> = line.text.split_whitespace().collect();
         if words.first() == Some(&"r") {
             head.names = words.iter().map(|name| (*name).to_owned()).collect();
-        } else if words.len() + 2 >= head.names.len()
-            && words.iter().all(|word| int(word).is_some())
+        } else if whole_figures(&words).len() + 2 >= head.names.len()
+            && words.len() <= whole_figures(&words).len() + 2
             && !words.is_empty()
         {
             let of = |name: &str| head.of(&words, &[name]);

@@ -182,12 +182,16 @@ fn block(text: &str, head: &Table) -> Option<Disk> {
     if head.has("FSTYPE") && !head.has("SIZE") {
         let words: Vec<&str> = bare.split_whitespace().collect();
         let mount = words.last().filter(|mount| mount.starts_with('/'))?;
+        // A further mount point of the row above stands alone.
+        words.first().filter(|_| words.len() > 1)?;
         return Some(Disk {
             mount: (*mount).to_owned(),
             device: (*words.first()?).to_owned(),
             fs_type: words
                 .get(1)
                 .filter(|_| words.len() > 2)
+                // Columns may be empty: a size stands there then.
+                .filter(|kind| kind.starts_with(|c: char| c.is_ascii_alphabetic()))
                 .map(|kind| (*kind).to_owned()),
             ..Disk::default()
         });

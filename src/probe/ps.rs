@@ -536,11 +536,13 @@ fn row_process(text: &str, names: &[&str]) -> Option<(Process, bool)> {
         rss_kib: row.get(&["rss"]).and_then(int),
         wchan: text_of("wchan").filter(|wchan| wchan != "0"),
         comm: row.get(&["comm", "program"]).map(|comm| {
-            comm.rsplit('/')
-                .next()
-                .unwrap_or(comm)
-                .trim_end()
-                .to_owned()
+            // The name of a kernel thread may hold strokes (`kworker/0:1`); a path begins with one.
+            let name = if comm.starts_with('/') {
+                comm.rsplit('/').next().unwrap_or(comm)
+            } else {
+                comm
+            };
+            name.trim_end().to_owned()
         }),
         args: args.filter(|args| !args.is_empty()),
         threads: row.get(&["threads"]).and_then(int),

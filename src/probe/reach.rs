@@ -199,7 +199,11 @@ impl Probe for Ping {
                     .nth(1)
                     .and_then(|part| part.split_whitespace().next())
                     .and_then(int);
-                if received == Some(0) { "timeout" } else { "ok" }
+                match received {
+                    Some(0) => "timeout",
+                    Some(_) => "ok",
+                    None => continue,
+                }
             } else if text.starts_with("ping: ")
                 && (text.contains("not known")
                     || text.contains("name resolution")

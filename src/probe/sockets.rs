@@ -369,7 +369,9 @@ pub(super) fn shows_routes(invocation: &Invocation) -> bool {
 
 impl Probe for Netstat {
     fn recognises(&self, invocation: &Invocation) -> bool {
-        invocation.program() == "netstat" && !shows_routes(invocation)
+        // Of interfaces and counters it tells no port.
+        let other = Args::of(invocation, "A").has(&["i", "interfaces", "s", "statistics", "g"]);
+        invocation.program() == "netstat" && !shows_routes(invocation) && !other
     }
 
     fn grammar<'a>(&self, ctx: &'a Ctx<'a>) -> Grammar<'a> {
