@@ -11,7 +11,7 @@ use shuck_parser::parser::{ParseStatus, Parser};
 
 use super::build::{Builder, Carried, Ctx, Field, Note, State, Stdin, Var};
 use super::expand::{ShellName, after, replaced};
-use super::guard::too_wild;
+use super::guard::{too_wild, unless_it_falls};
 use super::invoke::Simple;
 use super::{Condition, HopKind, PipePlace, Tri, Word, crude};
 
@@ -37,7 +37,13 @@ pub(super) fn read(b: &mut Builder, text: &str, shell: ShellName, ctx: &Ctx, sta
     if !b.may_parse(text.len()) || !b.enter() {
         return;
     }
-    if let Some(reason) = too_wild(text) {
+    let wild = too_wild(text);
+    let parsed = match wild {
+        Some(_) => None,
+        None => unless_it_falls(|| Parser::new(text).parse()),
+    };
+    let Some(parsed) = parsed else {
+        let reason = wild.unwrap_or("the parser fails on it");
         b.complain(
             0,
             text.len(),
@@ -52,8 +58,7 @@ pub(super) fn read(b: &mut Builder, text: &str, shell: ShellName, ctx: &Ctx, sta
         walker.crudely(text, ctx, state);
         walker.b.leave();
         return;
-    }
-    let parsed = Parser::new(text).parse();
+    };
     let body = &parsed.file.body;
     let last = last_command(body, text);
     let execs_last = replaced(shell, last.is_some());

@@ -1114,6 +1114,20 @@ proptest! {
     }
 }
 
+/// The parser cuts within a letter there: what it is is read crudely, and said to be.
+#[test]
+fn what_the_parser_falls_on_is_read_crudely() {
+    let text = "\\\"𞅀`\"A";
+    let line = &format!("ssh h \"{text}\" <<EOF\n{text}\nEOF");
+    let tree = parse(line);
+    assert!(
+        tree.complaints
+            .iter()
+            .any(|one| one.text.contains("the parser fails on it"))
+    );
+    assert!(tree.invocations.iter().any(|one| one.program() == "ssh"));
+}
+
 /// Pieces of shell, whole programs among them.
 fn token() -> impl Strategy<Value = String> {
     let pieces = [
