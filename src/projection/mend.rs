@@ -190,22 +190,26 @@ pub async fn set_aside(home: &Home, why: &str) -> Result<bool, StoreError> {
 }
 
 /// What was in a database that is not there, by the traces that it left; none without any.
+///
+/// A database takes the commands of a session in their order, so that what it held are the numbers
+/// before those that still wait. One missing between them is of a recorder that was killed before
+/// its command had a record.
 fn traces(home: &Home) -> Option<What> {
-    let mut given: BTreeMap<SessionId, u64> = session::numbers_given(home).into_iter().collect();
+    let mut held: BTreeMap<SessionId, u64> = session::numbers_given(home).into_iter().collect();
     let mut nobodys = 0;
     for (_, path) in list_spools(home).unwrap_or_default() {
         match first_record(&path) {
             Some(start) => {
-                if let Some(left) = given.get_mut(&start.session) {
-                    *left = left.saturating_sub(1);
+                if let Some(held) = held.get_mut(&start.session) {
+                    *held = (*held).min(u64::from(start.number).saturating_sub(1));
                 }
             }
             // Damaged; it is the record of one of them.
             None => nobodys += 1,
         }
     }
-    given.retain(|_, left| *left > 0);
-    let commands = given.values().sum::<u64>().saturating_sub(nobodys);
+    held.retain(|_, count| *count > 0);
+    let commands = held.values().sum::<u64>().saturating_sub(nobodys);
     let used = home.state_dir().join(SIGN).exists()
         || home.path().join("ingest.lock").exists()
         || home.index_dir().exists();
@@ -216,7 +220,7 @@ fn traces(home: &Home) -> Option<What> {
     Some(What::Gone {
         path: home.database(),
         commands,
-        sessions: given.len(),
+        sessions: held.len(),
     })
 }
 

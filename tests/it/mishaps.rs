@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use casebook::capture::spool::list_spools;
+use casebook::capture::spool::{first_record, list_spools};
 
 use crate::bench::{Bench, finish, start_of, still_records};
 use crate::lab;
@@ -262,6 +262,22 @@ fn traces_of_a_database_are_enough_one_by_one() {
     // Nothing is said of a home that never had one.
     let bench = Bench::new();
     bench.rec_sh("echo one");
+    assert_eq!(told(&bench, &["verify"]), "");
+}
+
+#[test]
+fn recorders_killed_before_their_command_had_a_record_are_no_trace_of_a_database() {
+    let bench = Bench::new();
+    for _ in 0..5 {
+        bench.rec_sh("echo one");
+    }
+    let spools = list_spools(&bench.home()).unwrap();
+    let number = |path: &std::path::Path| first_record(path).unwrap().number;
+    for (_, path) in spools {
+        if [2, 3, 5].contains(&number(&path)) {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
     assert_eq!(told(&bench, &["verify"]), "");
 }
 
