@@ -1,17 +1,17 @@
 //! What tools print as JSON when they are asked to: `ip -j`, `lsblk -J`, `findmnt -J`, `lscpu -J`,
 //! `pip list --format json`, `conda list --json`, `docker ps --format json` and `docker compose ps`,
-//! `rocm-smi --json`.
+//! `rocm-smi --json`, `amd-smi metric --json`, and Slurm's commands with `--json`.
 //!
-//! From iproute2 6.1, util-linux 2.38, pip 23, conda 24, docker 28, podman 4.3, ROCm 6; Kubernetes' objects
-//! and `docker inspect` have readers of their own. `tests/fixtures/probes/json`.
+//! From iproute2 6.1, util-linux 2.38, pip 23, conda 24, docker 28, podman 4.3, ROCm 6 and 7, Slurm 21.08 to
+//! 25.11; Kubernetes' objects and `docker inspect` have readers of their own. `tests/fixtures/probes/json`.
 
 use serde_json::Value;
 
 use super::nvidia::{Round, emit_gpus};
 use super::words::{Args, int, number, size_bytes};
-use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, containers, document, managers, texts};
+use super::{Ctx, Fit, Grammar, Probe, Shown, Sink, containers, document, managers, slurm, texts};
 use crate::event::Stream;
-use crate::fact::{Container, Disk, Fact, Gpu, HostInfo, Interface, Route, Version};
+use crate::fact::{Container, Disk, Fact, Gpu, HostInfo, Interface, Job, Node, Route, Version};
 use crate::shell::Invocation;
 
 /// A tool asked for JSON.
@@ -27,6 +27,7 @@ enum Form {
     Packages,
     Containers,
     AmdGpus,
+    Cluster,
 }
 
 fn form(invocation: &Invocation) -> Option<Form> {
@@ -64,7 +65,11 @@ fn form(invocation: &Invocation) -> Option<Form> {
         "docker" | "podman" | "nerdctl" | "docker-compose" if has(&["ps"]) => {
             json().then_some(Form::Containers)
         }
-        "rocm-smi" if has(&["--json"]) => Some(Form::AmdGpus),
+        "rocm-smi" | "amd-smi" if has(&["--json"]) => Some(Form::AmdGpus),
+        "squeue" | "sinfo" | "sacct" | "scontrol" => {
+            let json = |word: &&str| *word == "--json" || word.starts_with("--json=");
+            words.iter().any(json).then_some(Form::Cluster)
+        }
         _ => None,
     }
 }
@@ -164,6 +169,12 @@ fn facts(form: Form, json: &Value) -> Vec<Fact> {
             .map(Fact::from)
             .collect(),
         Form::AmdGpus => Vec::new(),
+        Form::Cluster => {
+            let jobs = list(json, "jobs").iter().filter_map(job).map(Fact::from);
+            let nodes = list(json, "nodes").iter().filter_map(node).map(Fact::from);
+            let groups = list(json, "sinfo").iter().flat_map(group).map(Fact::from);
+            jobs.chain(nodes).chain(groups).collect()
+        }
     }
 }
 
@@ -315,8 +326,155 @@ fn container(json: &Value) -> Option<Container> {
     })
 }
 
-/// `{"card0": {"GPU use (%)": "0", "VRAM Total Memory (B)": "206141652992", …}}`
+/// A number, also as newer Slurm writes it (`{"set": true, "infinite": false, "number": 60}`).
+fn count(json: &Value) -> Option<i64> {
+    let flag = |name: &str| json.get(name).and_then(Value::as_bool);
+    match json {
+        Value::Object(_) if flag("set") == Some(false) || flag("infinite") == Some(true) => None,
+        Value::Object(fields) => fields.get("number")?.as_i64(),
+        other => other.as_i64(),
+    }
+}
+
+/// One word, or several put together as `scontrol` does (`IDLE+DRAIN`).
+fn states(json: &Value) -> Option<String> {
+    let words: Vec<&str> = match json {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        Value::String(word) => vec![word],
+        _ => Vec::new(),
+    };
+    (!words.is_empty()).then(|| words.join("+"))
+}
+
+/// A job of `squeue`, `scontrol show job` (`job_state`) or `sacct` (`state`).
+fn job(json: &Value) -> Option<Job> {
+    let said = json.get("state");
+    let state = json
+        .get("job_state")
+        .or_else(|| said?.get("current"))
+        .and_then(states)?;
+    let reason =
+        text(json, &["state_reason"]).or_else(|| said.and_then(|said| text(said, &["reason"])));
+    let ended = json.get("exit_code");
+    let over = !["PENDING", "RUNNING", "CONFIGURING"].contains(&&*state);
+    // A job that has not ended is said to have succeeded.
+    let ended = ended.filter(|_| over);
+    let code = ended.and_then(|ended| count(ended.get("return_code").unwrap_or(ended)));
+    let signal = ended
+        .and_then(|ended| ended.get("signal"))
+        .and_then(|signal| count(signal.get("id").or_else(|| signal.get("signal_id"))?));
+    let time = json.get("time");
+    let minutes = json
+        .get("time_limit")
+        .or_else(|| time?.get("limit"))
+        .and_then(count);
+    let seconds = |count: i64| f64::from(i32::try_from(count).unwrap_or(i32::MAX));
+    Some(Job {
+        id: text(json, &["job_id"])?,
+        name: text(json, &["name"]),
+        user: text(json, &["user_name", "user"]),
+        partition: text(json, &["partition"]),
+        state,
+        reason: reason.filter(|reason| reason != "None"),
+        exit_code: code,
+        signal: signal.filter(|signal| *signal > 0),
+        elapsed_s: time
+            .and_then(|time| count(time.get("elapsed")?))
+            .map(seconds),
+        limit_s: minutes.map(|minutes| seconds(minutes) * 60.0),
+        nodes: text(json, &["nodes"]).filter(|nodes| nodes != "None assigned"),
+        stdout: text(json, &["standard_output"]),
+        max_rss_mib: None,
+    })
+}
+
+/// A node of `scontrol show node`, or of `sinfo` before 23.02.
+fn node(json: &Value) -> Option<Node> {
+    let flags = json.get("state_flags").and_then(states);
+    let state = [json.get("state").and_then(states), flags]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
+    let state = (!state.is_empty()).then(|| state.join("+"))?;
+    Some(Node {
+        name: text(json, &["name", "hostname"])?,
+        cluster: "slurm".to_owned(),
+        usable: slurm::is_usable(&state),
+        state,
+        reason: text(json, &["reason"]),
+        pressure: Vec::new(),
+    })
+}
+
+/// Nodes of one state in `sinfo` since 23.02.
+fn group(json: &Value) -> Vec<Node> {
+    let state = json.get("node").and_then(|node| states(node.get("state")?));
+    let Some(state) = state else {
+        return Vec::new();
+    };
+    let reason = json.get("reason");
+    let names = json.get("nodes").map_or(&[][..], |all| list(all, "nodes"));
+    let names = names.iter().filter_map(Value::as_str);
+    names
+        .map(|name| Node {
+            name: name.to_owned(),
+            cluster: "slurm".to_owned(),
+            usable: slurm::is_usable(&state),
+            state: state.clone(),
+            reason: reason.and_then(|reason| text(reason, &["description"])),
+            pressure: Vec::new(),
+        })
+        .collect()
+}
+
+/// `{"gpu_data": [{"gpu": 0, "usage": {"gfx_activity": {"value": 40, "unit": "%"}}, …}]}` of `amd-smi`, the
+/// list alone before ROCm 7.
+fn amd_smi_gpu(json: &Value) -> Option<Gpu> {
+    let value = |path: [&str; 2]| json.get(path[0])?.get(path[1]);
+    let figure = |path: [&str; 2]| {
+        let found = value(path)?;
+        found.get("value").unwrap_or(found).as_f64()
+    };
+    let mib = |path: [&str; 2]| {
+        let unit = value(path)?.get("unit").and_then(Value::as_str);
+        let scale = match unit.unwrap_or("MB") {
+            "B" => 1.0 / 1_048_576.0,
+            "KB" => 1.0 / 1_024.0,
+            "GB" => 1_024.0,
+            _ => 1.0,
+        };
+        figure(path).map(|figure| figure * scale)
+    };
+    let written = |path: [&str; 2]| value(path)?.as_str().map(str::to_owned);
+    Some(Gpu {
+        index: Some(json.get("gpu")?.as_i64()?),
+        name: written(["asic", "market_name"]),
+        uuid: text(json, &["uuid"]),
+        pci: text(json, &["bdf"]).or_else(|| written(["bus", "bdf"])),
+        memory_used_mib: mib(["mem_usage", "used_vram"]),
+        memory_total_mib: mib(["mem_usage", "total_vram"]).or_else(|| mib(["vram", "size"])),
+        util_pct: figure(["usage", "gfx_activity"]),
+        temp_c: figure(["temperature", "hotspot"]).or_else(|| figure(["temperature", "edge"])),
+        power_w: figure(["power", "socket_power"]),
+        ecc_uncorrected: value(["ecc", "total_uncorrectable_count"]).and_then(Value::as_i64),
+        ..Gpu::default()
+    })
+}
+
+/// `{"card0": {"GPU use (%)": "0", "VRAM Total Memory (B)": "206141652992", …}}` of `rocm-smi`, or what
+/// `amd-smi` prints.
 fn amd_gpus(json: &Value) -> Vec<Gpu> {
+    let listed = match json.get("gpu_data") {
+        Some(data) => items(data),
+        None => json.as_array().map_or(&[][..], Vec::as_slice),
+    };
+    if json.get("gpu").is_some() || !listed.is_empty() {
+        // One a line, when the answer was read line by line.
+        let alone = std::slice::from_ref(json)
+            .iter()
+            .filter(|_| listed.is_empty());
+        return listed.iter().chain(alone).filter_map(amd_smi_gpu).collect();
+    }
     let cards = json.as_object().into_iter().flatten();
     cards
         .filter_map(|(card, fields)| {

@@ -418,10 +418,12 @@ impl Probe for Supervisorctl {
                 );
             } else if let Some((name, why)) = line.text.split_once(": ERROR (") {
                 let why = why.trim_end_matches(')').to_owned();
-                let active = if why.contains("no such process") {
-                    "not-found"
-                } else {
-                    "FATAL"
+                // The words of supervisor 4's `start` and `stop`; the others say that it did not start.
+                let active = match &*why {
+                    "no such process" | "no such group" => "not-found",
+                    "already started" => "RUNNING",
+                    "not running" => "STOPPED",
+                    _ => "FATAL",
                 };
                 sink.line(
                     line,

@@ -50,7 +50,7 @@ fn state_name(short: &str) -> &str {
 }
 
 /// Node states in which a node takes work.
-fn is_usable(state: &str) -> Tri {
+pub(super) fn is_usable(state: &str) -> Tri {
     let bare = state
         .trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-', '+'])
         .to_ascii_lowercase();
