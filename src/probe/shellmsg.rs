@@ -56,7 +56,6 @@ pub(crate) fn is_ssh_line(line: &str) -> bool {
         "ControlSocket ",
         "channel ",
         "bind [",
-        "bind: ",
         "Bad owner or permissions on",
         "Load key ",
         "identity_sign",

@@ -53,6 +53,17 @@ impl Builder {
         }
         let mut touched: BTreeMap<usize, ()> = BTreeMap::new();
         let facts = self.output_entries(index, command, &ages);
+        for entry in &facts {
+            if let Fact::Process(process) = &entry.fact
+                && let Some(age) = process.elapsed_s
+                && command.took_s.is_some()
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "seconds to microseconds")]
+                let age_us = (age * 1e6) as i64;
+                let by = command.ended().plus_us(-age_us);
+                self.targets.had_begun(&entry.host, process.pid, by);
+            }
+        }
         for mut entry in facts {
             entry.launch = tie::owner(
                 &self.targets,
@@ -214,6 +225,7 @@ impl Builder {
             self.logs.relaunched(&host, log);
         }
         self.targets.add(Target {
+            at: command.at,
             seen_before: 0,
             host: host.clone(),
             container: container.clone(),
@@ -575,5 +587,46 @@ mod tests {
             Some(7080)
         );
         assert_eq!(port_in("2026-11-30 10:42:52 loaded 80 layers"), None);
+    }
+
+    /// What a launch of `tiles.py` comes to after a look at the processes.
+    fn process_after(look: &str) -> String {
+        let step = |at: f64, command: &str, stdout: &str| crate::playbook::CaseStep {
+            at,
+            took: Some(0.3),
+            command: command.to_owned(),
+            exit: Some(crate::playbook::steps::CaseExit::Code(0)),
+            stdout: Some(stdout.to_owned()),
+            ..crate::playbook::CaseStep::default()
+        };
+        let steps = [
+            step(
+                0.0,
+                "ssh t3 'nohup python3 tiles.py --data v9 > tiles.log 2>&1 & echo ok'",
+                "ok\n",
+            ),
+            step(
+                9.0,
+                "ssh t3 'ps -eo pid,etimes,args | grep [t]iles.py'",
+                look,
+            ),
+        ];
+        let commands = crate::playbook::steps::commands(&steps, crate::time::Micros(0));
+        let timeline = crate::timeline::build(commands, crate::time::Micros(9_300_000));
+        let states = timeline.entries.iter().rev();
+        let mut states = states.filter_map(|entry| match &entry.fact {
+            Fact::LaunchState(state) => Some(state.process.clone()),
+            _ => None,
+        });
+        states.next().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_process_older_than_a_launch_is_none_of_it() {
+        let old = "     91    8123 python3 tiles.py --data v8\n";
+        assert_eq!(process_after(old), "absent");
+        let new = "    411       9 python3 tiles.py --data v9\n";
+        assert_eq!(process_after(new), "running");
+        assert_eq!(process_after(&format!("{old}{new}")), "running");
     }
 }

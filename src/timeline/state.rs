@@ -145,7 +145,9 @@ impl State {
                 return true;
             }
             let asked = target.pids.iter().any(|pid| look.asked_pids.contains(pid));
-            if asked && !look.pids.is_empty() {
+            // Whole command lines were searched, and what was found was there before.
+            let others = look.full && look.pattern.is_some() && !look.cut && !look.everything;
+            if (asked || others) && !look.pids.is_empty() {
                 self.process = Some(false);
                 return true;
             }

@@ -5,6 +5,11 @@ use std::collections::HashMap;
 
 use super::tie::Target;
 use crate::fact::cover::{last_part, same_path};
+use crate::time::Micros;
+
+/// An age is told in whole seconds, and the recorder's clock is not the host's: by so much, in
+/// microseconds, a process must be older than a launch to be none of it.
+const SLACK_US: i64 = 500_000;
 
 /// All launches so far, in order.
 #[derive(Debug, Default)]
@@ -25,6 +30,8 @@ struct OnHost {
     by_port: HashMap<i64, Vec<usize>>,
     /// Processes seen, by their number in the order in which they were seen first.
     seen: HashMap<i64, usize>,
+    /// The latest moment at which a process can have begun, by its age in a look.
+    began: HashMap<i64, Micros>,
 }
 
 impl Targets {
@@ -87,8 +94,28 @@ impl Targets {
         }
     }
 
-    /// Whether a process was seen on its host before a launch: then it is none of it.
+    /// A process on a host had begun by then.
+    pub(super) fn had_begun(&mut self, host: &str, pid: i64, by: Micros) {
+        if !self.hosts.contains_key(host) {
+            self.hosts.insert(host.to_owned(), OnHost::default());
+        }
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.began.insert(pid, by);
+        }
+    }
+
+    /// Whether a process is older than a launch, by its age.
+    pub(super) fn began_before(&self, target: &Target, pid: i64) -> bool {
+        let host = self.hosts.get(&target.host);
+        let began = host.and_then(|host| host.began.get(&pid));
+        began.is_some_and(|began| began.plus_us(SLACK_US) < target.at)
+    }
+
+    /// Whether a process was there before a launch: then it is none of it.
     pub(super) fn is_earlier(&self, target: &Target, pid: i64) -> bool {
+        if self.began_before(target, pid) {
+            return true;
+        }
         let seen = self
             .hosts
             .get(&target.host)

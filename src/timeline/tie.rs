@@ -4,6 +4,7 @@ use super::targets::Targets;
 use crate::fact::pattern::found;
 use crate::fact::{self, Fact};
 use crate::shell::quote::bracketed;
+use crate::time::Micros;
 
 /// What is known of a launch that facts may speak of.
 #[derive(Debug, Clone)]
@@ -16,7 +17,9 @@ pub(super) struct Target {
     pub(super) log: Option<String>,
     pub(super) port: Option<i64>,
     pub(super) pids: Vec<i64>,
-    /// How many processes had been seen on its host when it was launched: they are not its own.
+    /// When the command that launched it began: what ran before is not its own.
+    pub(super) at: Micros,
+    /// How many processes had been seen on its host when it was launched: nor are these.
     pub(super) seen_before: usize,
     /// Text that stands for it: the script's body, patterns it was looked for or killed by.
     pub(super) aliases: Vec<String>,
@@ -161,7 +164,10 @@ pub(super) fn owner(
         }
         Fact::Process(process) => {
             let args = process.args.as_deref().or(process.comm.as_deref());
-            return open(&|target| target.is_command_line(args.unwrap_or("")));
+            return open(&|target| {
+                target.is_command_line(args.unwrap_or(""))
+                    && !targets.began_before(target, process.pid)
+            });
         }
         Fact::ProcessLook(look) => {
             if let Some(pattern) = &look.pattern {

@@ -49,7 +49,8 @@ impl Content {
         let shebang = from_start && first.starts_with("#!");
         let shell_name = [".sh", ".bash", ".zsh", ".ksh"]
             .iter()
-            .any(|end| path.ends_with(end));
+            .any(|end| path.ends_with(end))
+            || is_program(path);
         let coded = || {
             let code = lines.iter().filter(|line| SCRIPT.is_match(&line.text));
             code.count() * 3 >= lines.len().max(1)
@@ -88,6 +89,15 @@ impl Content {
             only_nohup,
         }
     }
+}
+
+/// A file without an ending where programs lie: `/srv/x/bin/start`, `/etc/init.d/x`.
+fn is_program(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or("");
+    let folder = parts.next().unwrap_or("");
+    let folders = ["bin", "sbin", "libexec", "scripts", "init.d", "hooks"];
+    !name.contains('.') && (folders.contains(&folder) || folder.starts_with("cron."))
 }
 
 /// A file that is no log by its name: code, configuration, data.

@@ -176,6 +176,9 @@ fn a_look_says_what_it_showed() {
         "#!/usr/bin/env bash\r\nset -e\r\nexec python3 x.py\r\n",
     );
     assert!(script.script && script.crlf);
+    let part = "cd /srv/books\npython3 -u books.py --port $PORT &\necho $! > run/books.pid\n";
+    assert!(look("tail -n 3 /srv/books/bin/start", part).script);
+    assert!(!look("tail -n 3 /srv/books/log/start", part).script);
     let timed = look(
         "tail -2 x.log",
         "[2026-11-30 10:00:02] a\n[2026-11-30 10:00:01] b\n",
