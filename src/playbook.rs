@@ -21,7 +21,6 @@ mod language;
 pub mod lint;
 mod load;
 mod matcher;
-mod walk;
 mod nearest;
 mod network;
 mod pattern;
@@ -33,6 +32,8 @@ pub mod steps;
 pub mod tables;
 pub mod template;
 pub mod testing;
+mod walk;
+mod ways;
 mod words;
 mod yaml;
 

@@ -250,6 +250,25 @@ impl Node {
         alone
     }
 
+    /// Names of what is bound that it speaks of, each once.
+    pub(super) fn names(&self, out: &mut Vec<Arc<str>>) {
+        let mut add = |var: &Var| {
+            if let Var::Bound(name) = var
+                && !out.contains(name)
+            {
+                out.push(Arc::clone(name));
+            }
+        };
+        self.walk(&mut |node| match node {
+            Self::Field(var, _) | Self::Pseudo(var, _) | Self::Bound(var) => add(var),
+            Self::SecondsBetween(a, b) | Self::FromAfter(a, b) => {
+                add(a);
+                add(b);
+            }
+            _ => {}
+        });
+    }
+
     pub(super) fn walk(&self, each: &mut dyn FnMut(&Self)) {
         each(self);
         match self {

@@ -32,8 +32,12 @@ pub(super) fn run(network: &Network<'_>, timeline: &Timeline) -> Matches {
         if !matcher.may_begin() || matcher.is_blocked() {
             continue;
         }
-        let (firings, began) = matcher.firings();
-        if began {
+        let (firings, began) = if matcher.may_complete(false) {
+            matcher.firings()
+        } else {
+            (Vec::new(), true)
+        };
+        if began && matcher.may_complete(true) {
             matches.wishes.extend(matcher.wishes(&firings));
         }
         matches.firings.extend(firings);
@@ -114,6 +118,24 @@ impl<'a> Matcher<'a> {
             })
     }
 
+    /// Whether there is something for each of the steps by itself; in a hopeful search what may be so
+    /// counts. Else there is no need to try how they go together.
+    fn may_complete(&self, hopeful: bool) -> bool {
+        let steps = &self.playbook.when.steps;
+        steps.iter().all(|step| self.has_for(step, hopeful))
+    }
+
+    fn has_for(&self, step: &Step, hopeful: bool) -> bool {
+        match &step.form {
+            Form::Fact(bind) if hopeful => self.may_be_on_record(bind),
+            Form::Fact(bind) => self.is_on_record(bind),
+            Form::Series(series) => self.is_on_record(&series.bind),
+            Form::Any(steps) => steps.iter().any(|step| self.has_for(step, hopeful)),
+            Form::All(steps) => steps.iter().all(|step| self.has_for(step, hopeful)),
+            Form::Absent(_) => true,
+        }
+    }
+
     fn may_meet(&self, step: &Step) -> bool {
         match &step.form {
             Form::Fact(bind) => self.is_on_record(bind),
@@ -122,6 +144,18 @@ impl<'a> Matcher<'a> {
             Form::All(steps) => steps.first().is_none_or(|step| self.may_meet(step)),
             Form::Absent(_) => true,
         }
+    }
+
+    /// Whether there is a fact that may be so as far as it can be said of it alone.
+    fn may_be_on_record(&self, bind: &Bind) -> bool {
+        let all = self.index.entries(bind.fact, Within::Session);
+        !all.is_empty()
+            && match self.memory.alone(self.number, bind) {
+                Some(alone) if !alone.is_empty() => {
+                    !self.memory.told(self.number, bind).possible.is_empty()
+                }
+                _ => true,
+            }
     }
 
     /// Whether there is a fact that is so as far as it can be said of it alone.
@@ -149,6 +183,7 @@ impl<'a> Matcher<'a> {
     fn matches(&self) -> (Kept<'a>, bool) {
         let mut search = self.search_all();
         search.each_anchor = true;
+        search.jumps = true;
         let mut found: Vec<Match<'a>> = Vec::new();
         let steps = &self.playbook.when.steps;
         let _ = search.sequence(
@@ -159,7 +194,10 @@ impl<'a> Matcher<'a> {
                     found.push(one);
                     Flow::Break(())
                 }
-                None => Flow::Continue(()),
+                None => {
+                    search.blame_all();
+                    Flow::Continue(())
+                }
             },
         );
         found.sort_by_key(|one| (one.anchor, one.newest));

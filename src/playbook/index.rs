@@ -23,6 +23,8 @@ pub(super) struct Index<'t> {
     by_pid: OnceCell<By<(&'t str, i64)>>,
     /// The first entry of each command.
     starts: Vec<usize>,
+    /// The host of each entry, numbered.
+    hosts: Vec<usize>,
     identities: RefCell<Identities>,
     subjects: RefCell<HashMap<String, usize>>,
     absences: RefCell<HashMap<(usize, usize), Tri>>,
@@ -59,12 +61,16 @@ impl<'t> Index<'t> {
             by_file: OnceCell::new(),
             by_pid: OnceCell::new(),
             starts: vec![usize::MAX; timeline.commands.len()],
+            hosts: Vec::with_capacity(timeline.entries.len()),
             identities: RefCell::default(),
             subjects: RefCell::default(),
             absences: RefCell::default(),
         };
+        let mut hosts: HashMap<&str, usize> = HashMap::new();
         for (at, entry) in timeline.entries.iter().enumerate() {
             let name = entry.fact.name();
+            let next = hosts.len();
+            index.hosts.push(*hosts.entry(&entry.host).or_insert(next));
             index.by_type.entry(name).or_default().push(at);
             let command = (name, entry.command);
             index.by_command.entry(command).or_default().push(at);
@@ -131,6 +137,11 @@ impl<'t> Index<'t> {
         let entry = self.timeline.entries.get(at);
         let start = entry.and_then(|entry| self.starts.get(entry.command));
         start.copied().unwrap_or(at).min(at)
+    }
+
+    /// The host of an entry, as a number to compare.
+    pub(super) fn host(&self, at: usize) -> usize {
+        self.hosts.get(at).copied().unwrap_or(usize::MAX)
     }
 
     /// The thing that an entry is a look at, as a number to compare.

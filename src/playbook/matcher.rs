@@ -23,6 +23,10 @@ use crate::fact::fact_type;
 use crate::shell::Tri;
 use crate::timeline::Timeline;
 
+mod tried;
+
+use tried::{EVERYTHING, Tried, bit};
+
 /// Candidates tried for one first entry before the search gives up on it: a bound on playbooks
 /// whose steps are joined to nothing.
 const PATIENCE: usize = 200_000;
@@ -87,6 +91,17 @@ impl Window {
     };
 }
 
+/// Whether an entry may be the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// It may.
+    Follows,
+    /// It comes before, as it does for whatever comes after the entry before.
+    Earlier,
+    /// It may not as things are, for these of the entries matched: it is bound already, or out of time.
+    NotNow(u64),
+}
+
 /// What the caller does with a complete binding: go on with the next one, or be done.
 pub(super) type Flow = ControlFlow<()>;
 
@@ -109,6 +124,12 @@ pub(super) struct Search<'a> {
     /// Entries matched before may match again: what is observed may be what fired.
     observing: bool,
     left: std::cell::Cell<usize>,
+    /// What its steps met before.
+    tried: Tried,
+    /// Goes back past what cannot help: the caller says by [`Self::blame_all`] what is complete.
+    pub(super) jumps: bool,
+    /// The entries matched, by their places, for which what was tried last came to nothing.
+    conflict: std::cell::Cell<u64>,
     /// Some first step matched.
     began: std::cell::Cell<bool>,
 }
@@ -126,6 +147,9 @@ impl<'a> Search<'a> {
             each_anchor: false,
             observing: false,
             left: std::cell::Cell::new(PATIENCE),
+            tried: Tried::default(),
+            jumps: false,
+            conflict: std::cell::Cell::new(0),
             began: std::cell::Cell::new(false),
         }
     }
@@ -135,8 +159,16 @@ impl<'a> Search<'a> {
         self.began.get()
     }
 
-    fn walk(&self, bind: &Bind, list: &'a [usize], of: Of, bounds: (usize, usize)) -> Walk<'a> {
-        Walk::new(self.memory, (self.playbook, bind), list, of, bounds)
+    fn walk(
+        &self,
+        bind: &Bind,
+        state: &State<'_>,
+        list: &'a [usize],
+        of: Of,
+        bounds: (usize, usize),
+    ) -> Walk<'a> {
+        let env = self.env(None, state);
+        Walk::new(self.memory, (self.playbook, bind), list, of, bounds, env)
     }
 
     /// Whether a condition speaks of the entry alone: then [`Of::True`] is all that it says.
@@ -183,7 +215,7 @@ impl<'a> Search<'a> {
         let mut kinds = bind.on.iter().map(|join| join.kind).chain(default);
         let narrow = kinds.any(|kind| !place(kind));
         let bounds = (self.window.from, self.window.to);
-        let mut so = self.walk(bind, list, Of::True, bounds);
+        let mut so = self.walk(bind, state, list, Of::True, bounds);
         let mut so = std::iter::from_fn(|| so.forward()).filter(|at| {
             self.joins(&bind.on, *at, state) && self.filter(bind, *at, state) == Tri::Yes
         });
@@ -197,7 +229,7 @@ impl<'a> Search<'a> {
             all.map(|at| self.index.identity(at))
                 .collect::<HashSet<_>>()
         });
-        let mut walk = self.walk(bind, list, Of::Denied, bounds);
+        let mut walk = self.walk(bind, state, list, Of::Denied, bounds);
         std::iter::from_fn(|| walk.backward()).find(|at| {
             let previous = state.previous;
             let env = Env {
@@ -292,14 +324,36 @@ impl<'a> Search<'a> {
             (true, false) => Of::Possible,
             _ => Of::True,
         };
+        let place = state.hits.len();
+        let before = self.conflict.get();
+        let (key, mut conflict) = self.asks(step, bind, state);
+        let start = state.previous.map(|at| self.index.command_start(at));
+        if key
+            .as_ref()
+            .is_some_and(|key| self.tried.meets_nothing(key, start))
+        {
+            self.conflict.set(before | conflict);
+            return Flow::Continue(());
+        }
         let list = self.list(bind, state);
-        let mut walk = self.walk(bind, list, of, self.bounds(state));
+        let mut walk = self.walk(bind, state, list, of, self.bounds(state));
+        // Nothing was met, and not for a reason that another time would not have.
+        let mut nothing = true;
         while let Some(at) = if backwards {
             walk.backward()
         } else {
             walk.forward()
         } {
-            if !self.may_follow(step, at, state) || !self.joins(&bind.on, at, state) {
+            match self.order(step, at, state) {
+                Order::Follows => {}
+                Order::Earlier => continue,
+                Order::NotNow(because) => {
+                    nothing = false;
+                    conflict |= because;
+                    continue;
+                }
+            }
+            if !self.joins(&bind.on, at, state) {
                 continue;
             }
             let told = if of == Of::True && self.is_alone(bind) {
@@ -307,8 +361,17 @@ impl<'a> Search<'a> {
             } else {
                 self.filter(bind, at, state)
             };
+            nothing &= told == Tri::No || told == Tri::Unknown && !self.hopeful;
             match told {
-                Tri::Yes => self.with(step, bind.name.as_ref(), at, state, next)?,
+                Tri::Yes => {
+                    self.conflict.set(0);
+                    self.with(step, bind.name.as_ref(), at, state, next)?;
+                    let after = self.conflict.get();
+                    conflict |= after & !bit(place);
+                    if self.jumps && after & bit(place) == 0 {
+                        break; // whatever stands here, what comes after it meets nothing
+                    }
+                }
                 Tri::No if of == Of::All => break,
                 Tri::No => {}
                 Tri::Unknown => {
@@ -326,7 +389,16 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        if let Some(key) = key.filter(|_| nothing && of == Of::True) {
+            self.tried.met_nothing(key, state.previous);
+        }
+        self.conflict.set(before | conflict);
         Flow::Continue(())
+    }
+
+    /// A complete binding came to nothing for reasons of its own: all of it has to do with that.
+    pub(super) fn blame_all(&self) {
+        self.conflict.set(EVERYTHING);
     }
 
     /// Goes on with an entry bound; takes it back afterwards.
@@ -385,6 +457,9 @@ impl<'a> Search<'a> {
         state.hits.truncate(hits);
         state.previous = previous;
         if first && self.each_anchor {
+            if flow.is_break() {
+                self.blame_all();
+            }
             return Flow::Continue(());
         }
         flow
@@ -444,18 +519,26 @@ impl<'a> Search<'a> {
 
     /// Order, time and patience: whether an entry may be the next one.
     pub(super) fn may_follow(&self, step: &Step, at: usize, state: &State<'_>) -> bool {
+        self.order(step, at, state) == Order::Follows
+    }
+
+    fn order(&self, step: &Step, at: usize, state: &State<'_>) -> Order {
         let left = self.left.get();
         if left == 0 {
-            return false;
+            return Order::NotNow(EVERYTHING);
         }
         self.left.set(left - 1);
-        if !self.observing && state.hits.iter().any(|hit| hit.entry == at) {
-            return false;
+        if !self.observing
+            && let Some(place) = state.hits.iter().position(|hit| hit.entry == at)
+        {
+            return Order::NotNow(bit(place));
         }
-        let Some(previous) = state.previous else {
-            return true;
-        };
-        follows(self.timeline, previous, at) && self.in_time(step, previous, at)
+        match state.previous {
+            None => Order::Follows,
+            Some(previous) if !follows(self.timeline, previous, at) => Order::Earlier,
+            Some(previous) if self.in_time(step, previous, at) => Order::Follows,
+            Some(_) => Order::NotNow(0), // the entry before is blamed in any case
+        }
     }
 
     fn in_time(&self, step: &Step, previous: usize, at: usize) -> bool {
@@ -489,16 +572,23 @@ impl<'a> Search<'a> {
                 let mut before = state.hits.iter().rev().map(|hit| hit.entry);
                 before
                     .find(|before| has(self.timeline, kind, *before))
-                    .is_some_and(|before| joined(self.timeline, kind, at, before))
+                    .is_some_and(|before| self.joined(kind, at, before))
             }
             Some(JoinTo::Binding(name)) => {
                 let bound = state.bound.iter().rev().find(|(known, _)| known == name);
-                bound.is_some_and(|(_, before)| joined(self.timeline, kind, at, *before))
+                bound.is_some_and(|(_, before)| self.joined(kind, at, *before))
             }
             Some(JoinTo::Value(expr)) => {
                 let value = expr.value(self.env(None, state));
                 value != super::eval::Val::Unknown && is(self.timeline, kind, at, &show(&value))
             }
+        }
+    }
+
+    fn joined(&self, kind: JoinKind, at: usize, to: usize) -> bool {
+        match kind {
+            JoinKind::Host => self.index.host(at) == self.index.host(to),
+            _ => joined(self.timeline, kind, at, to),
         }
     }
 
@@ -556,6 +646,8 @@ impl<'a> Search<'a> {
         state: &mut State<'a>,
         next: Next<'_, 'a>,
     ) -> Flow {
+        // What is bound decides what is looked for, and where.
+        self.blame_all();
         let Some((subject, number, candidates)) = self.looks_for(wanted, state) else {
             return Flow::Continue(());
         };
@@ -591,19 +683,16 @@ impl<'a> Search<'a> {
         next: Next<'_, 'a>,
     ) -> Flow {
         let bind = &series.bind;
-        let list = self.list(bind, state);
-        let bounds = self.bounds(state);
-        let mut walk = self.walk(bind, list, Of::True, bounds);
-        let looks: Vec<usize> = std::iter::from_fn(|| walk.forward())
-            .filter(|at| {
-                state
-                    .previous
-                    .is_none_or(|previous| follows(self.timeline, previous, *at))
-                    && self.joins(&bind.on, *at, state)
-                    && (self.is_alone(bind) || self.filter(bind, *at, state) == Tri::Yes)
-            })
-            .collect();
-        for run in runs(series, self.timeline, self.index, &looks) {
+        let find = || runs(series, self.timeline, self.index, &self.looks(bind, state));
+        let place = state.hits.len();
+        let before = self.conflict.get();
+        let (key, mut conflict) = self.asks(step, bind, state);
+        let found = match key {
+            Some(key) => self.tried.runs(key, state.previous, find),
+            None => find().into(),
+        };
+        let own = bit(place) | bit(place + 1);
+        for run in &*found {
             let late = |previous| self.in_time(step, previous, run.last);
             if !state.previous.is_none_or(late) {
                 continue;
@@ -612,9 +701,31 @@ impl<'a> Search<'a> {
                 (series.first.as_ref(), run.first),
                 (series.bind.name.as_ref(), run.last),
             ];
+            self.conflict.set(0);
             self.with_names(step, &names, run.last, state, next)?;
+            let after = self.conflict.get();
+            conflict |= after & !own;
+            if self.jumps && after & own == 0 {
+                break;
+            }
         }
+        self.conflict.set(before | conflict);
         Flow::Continue(())
+    }
+
+    /// The looks that a series is made of.
+    fn looks(&self, bind: &'a Bind, state: &State<'a>) -> Vec<usize> {
+        let list = self.list(bind, state);
+        let mut walk = self.walk(bind, state, list, Of::True, self.bounds(state));
+        std::iter::from_fn(|| walk.forward())
+            .filter(|at| {
+                state
+                    .previous
+                    .is_none_or(|previous| follows(self.timeline, previous, *at))
+                    && self.joins(&bind.on, *at, state)
+                    && (self.is_alone(bind) || self.filter(bind, *at, state) == Tri::Yes)
+            })
+            .collect()
     }
 }
 

@@ -6,6 +6,7 @@
 //! for words in a text, and most texts hold none of these: the words of all conditions are looked
 //! for in one pass ([`Hay`]), and only the facts with a word of a condition are asked that condition.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,7 +17,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use super::eval::{Env, Nothing, Val, truth, value};
 use super::expr::{Node, TextMap, TextTest, Var};
 use super::index::{Index, Within};
-use super::{Bind, Playbook};
+use super::ways::{Branch, ByKey, Keyed, Way, compared, disjuncts, together};
+use super::{Bind, JoinTo, Playbook};
 use crate::shell::Tri;
 use crate::timeline::Timeline;
 
@@ -26,11 +28,24 @@ pub(super) struct Network<'p> {
     pub(super) playbooks: &'p [Playbook],
     conditions: Vec<Alone<'p>>,
     /// Of each playbook, the condition of each of its facts.
-    slots: Vec<Vec<usize>>,
+    slots: Vec<Vec<Slot<'p>>>,
+    /// Values by which facts are looked up.
+    keyed: Vec<Keyed<'p>>,
     /// Of each fact type, what its texts are searched for.
     hays: HashMap<&'static str, OnceLock<Hays>>,
     /// Of each fact type, its conditions.
     of_type: HashMap<&'static str, Vec<usize>>,
+}
+
+/// A fact that a playbook asks for.
+#[derive(Debug)]
+struct Slot<'p> {
+    /// The condition that it must meet by itself.
+    condition: usize,
+    /// Ways to it from what is bound.
+    ways: Vec<Way<'p>>,
+    /// Names of what is bound that the condition and the values of joins speak of.
+    names: Vec<Arc<str>>,
 }
 
 /// What a condition says of a fact alone.
@@ -98,60 +113,49 @@ struct Hay {
 
 impl<'p> Network<'p> {
     pub(super) fn new(playbooks: &'p [Playbook]) -> Self {
-        let mut network = Self {
-            playbooks,
-            conditions: Vec::new(),
-            slots: Vec::with_capacity(playbooks.len()),
-            hays: HashMap::new(),
-            of_type: HashMap::new(),
-        };
-        let mut known: HashMap<(&'static str, Arc<str>), usize> = HashMap::new();
+        let mut making = Making::default();
+        let mut all = Vec::with_capacity(playbooks.len());
         for playbook in playbooks {
-            let mut slots = Vec::new();
+            let mut slots: Vec<Slot<'p>> = Vec::new();
             playbook.each_bind(&mut |bind| {
-                let mut parts = Vec::new();
-                if let Some(filter) = &bind.filter {
-                    filter.node.conjuncts(&mut parts);
-                }
-                let all = parts.len();
-                parts.retain(|part| part.is_alone());
-                let whole = parts.len() == all;
-                let key = bind.filter.as_ref().map_or_else(Arc::default, |filter| {
-                    let text = || Arc::from(format!("{whole}{parts:?}"));
-                    Arc::clone(filter.alone.get_or_init(text))
-                });
-                let key = (bind.fact.name, key);
-                let next = network.conditions.len();
-                let number = *known.entry(key).or_insert(next);
-                if number == next {
-                    network.conditions.push(Alone {
-                        fact: bind.fact.name,
-                        parts,
-                        whole,
+                while slots.len() <= bind.slot {
+                    slots.push(Slot {
+                        condition: usize::MAX,
+                        ways: Vec::new(),
+                        names: Vec::new(),
                     });
-                    network
-                        .of_type
-                        .entry(bind.fact.name)
-                        .or_default()
-                        .push(number);
-                    network.hays.entry(bind.fact.name).or_default();
-                }
-                if slots.len() <= bind.slot {
-                    slots.resize(bind.slot + 1, usize::MAX);
                 }
                 if let Some(slot) = slots.get_mut(bind.slot) {
-                    *slot = number;
+                    *slot = making.slot(bind);
                 }
             });
-            network.slots.push(slots);
+            all.push(slots);
         }
-        network
+        let mut of_type: HashMap<&'static str, Vec<usize>> = HashMap::new();
+        for (number, condition) in making.conditions.iter().enumerate() {
+            of_type.entry(condition.fact).or_default().push(number);
+        }
+        Self {
+            playbooks,
+            slots: all,
+            keyed: making.keyed,
+            hays: of_type
+                .keys()
+                .map(|fact| (*fact, OnceLock::new()))
+                .collect(),
+            of_type,
+            conditions: making.conditions,
+        }
+    }
+
+    fn slot(&self, playbook: usize, bind: &Bind) -> Option<&Slot<'p>> {
+        self.slots.get(playbook)?.get(bind.slot)
     }
 
     /// The condition of a fact that a playbook asks for.
     fn of(&self, playbook: usize, bind: &Bind) -> usize {
-        let slots = self.slots.get(playbook).map_or(&[][..], Vec::as_slice);
-        slots.get(bind.slot).copied().unwrap_or(usize::MAX)
+        let slot = self.slot(playbook, bind);
+        slot.map_or(usize::MAX, |slot| slot.condition)
     }
 
     fn hays(&self, fact: &'static str) -> Option<&Hays> {
@@ -159,6 +163,99 @@ impl<'p> Network<'p> {
         let make = || Hays::new(conditions, &self.conditions);
         Some(self.hays.get(fact)?.get_or_init(make))
     }
+}
+
+/// A network that is being put together.
+#[derive(Default)]
+struct Making<'p> {
+    conditions: Vec<Alone<'p>>,
+    known: HashMap<(&'static str, Arc<str>), usize>,
+    keyed: Vec<Keyed<'p>>,
+    known_keyed: HashMap<(&'static str, String), usize>,
+}
+
+impl<'p> Making<'p> {
+    fn slot(&mut self, bind: &'p Bind) -> Slot<'p> {
+        let fact = bind.fact.name;
+        let mut parts = Vec::new();
+        if let Some(filter) = &bind.filter {
+            filter.node.conjuncts(&mut parts);
+        }
+        let (alone, rest): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.is_alone());
+        let ways = rest
+            .iter()
+            .filter_map(|part| self.way(fact, part))
+            .collect();
+        let whole = rest.is_empty();
+        let text = || text_of(whole, &alone);
+        let key = bind.filter.as_ref().map_or_else(Arc::default, |filter| {
+            Arc::clone(filter.alone.get_or_init(text))
+        });
+        let mut names = Vec::new();
+        if let Some(filter) = &bind.filter {
+            filter.node.names(&mut names);
+        }
+        for join in &bind.on {
+            if let Some(JoinTo::Value(value)) = &join.to {
+                value.node.names(&mut names);
+            }
+        }
+        Slot {
+            condition: self.condition(fact, alone, whole, key),
+            ways,
+            names,
+        }
+    }
+
+    fn condition(
+        &mut self,
+        fact: &'static str,
+        parts: Vec<&'p Node>,
+        whole: bool,
+        key: Arc<str>,
+    ) -> usize {
+        let next = self.conditions.len();
+        let number = *self.known.entry((fact, key)).or_insert(next);
+        if number == next {
+            self.conditions.push(Alone { fact, parts, whole });
+        }
+        number
+    }
+
+    /// The way that a part of a condition shows.
+    fn way(&mut self, fact: &'static str, part: &'p Node) -> Option<Way<'p>> {
+        let mut branches = Vec::new();
+        disjuncts(part, &mut branches);
+        let branches = branches.into_iter();
+        let each: Option<Vec<_>> = branches.map(|branch| self.branch(fact, branch)).collect();
+        each.map(Way)
+    }
+
+    fn branch(&mut self, fact: &'static str, branch: &'p Node) -> Option<Branch<'p>> {
+        let mut parts = Vec::new();
+        branch.conjuncts(&mut parts);
+        if let Some((of, to, how)) = parts.iter().find_map(|part| compared(part)) {
+            let next = self.keyed.len();
+            let key = (fact, format!("{how:?}{of:?}"));
+            let number = *self.known_keyed.entry(key).or_insert(next);
+            if number == next {
+                self.keyed.push(Keyed { fact, of, how });
+            }
+            return Some(Branch::Equal(number, to));
+        }
+        let whole = parts.len();
+        parts.retain(|part| part.is_alone());
+        if parts.is_empty() {
+            return None;
+        }
+        let whole = parts.len() == whole;
+        let key = text_of(whole, &parts);
+        Some(Branch::Alone(self.condition(fact, parts, whole, key)))
+    }
+}
+
+fn text_of(whole: bool, parts: &[&Node]) -> Arc<str> {
+    Arc::from(format!("{whole}{parts:?}"))
 }
 
 impl Hays {
@@ -256,6 +353,8 @@ pub(super) struct Memory<'a> {
     timeline: &'a Timeline,
     index: &'a Index<'a>,
     told: Vec<OnceCell<Told>>,
+    /// Of each value that facts are looked up by.
+    keyed: Vec<OnceCell<ByKey>>,
     /// Of each fact type, of each of its searched texts.
     found: RefCell<HashMap<&'static str, Rc<Vec<Found>>>>,
 }
@@ -279,6 +378,7 @@ impl<'a> Memory<'a> {
             timeline,
             index,
             told: network.conditions.iter().map(|_| OnceCell::new()).collect(),
+            keyed: network.keyed.iter().map(|_| OnceCell::new()).collect(),
             found: RefCell::default(),
         }
     }
@@ -296,19 +396,62 @@ impl<'a> Memory<'a> {
         self.network.conditions.get(self.network.of(playbook, bind))
     }
 
+    /// Names of what is bound that a playbook's question speaks of.
+    pub(super) fn names(&self, playbook: usize, bind: &Bind) -> &'a [Arc<str>] {
+        let slot = self.network.slot(playbook, bind);
+        slot.map_or(&[], |slot| &slot.names)
+    }
+
     /// Of which entries that is so.
     pub(super) fn told(&self, playbook: usize, bind: &Bind) -> &Told {
+        self.told_of(self.network.of(playbook, bind))
+    }
+
+    fn told_of(&self, number: usize) -> &Told {
         static NONE: Told = Told {
             yes: Vec::new(),
             possible: Vec::new(),
         };
-        let number = self.network.of(playbook, bind);
         let (Some(condition), Some(told)) =
             (self.network.conditions.get(number), self.told.get(number))
         else {
             return &NONE;
         };
         told.get_or_init(|| self.ask(number, condition))
+    }
+
+    /// The entries that a condition may be true of, by the best way from what is bound to them;
+    /// `None` where there is none to fewer than so many.
+    pub(super) fn led_to(
+        &self,
+        playbook: usize,
+        bind: &Bind,
+        env: Env<'_>,
+        most: usize,
+    ) -> Option<Cow<'_, [usize]>> {
+        let slot = self.network.slot(playbook, bind)?;
+        let ways = slot.ways.iter();
+        let lists = ways.filter_map(|way| self.lists(way, env));
+        let best = lists
+            .map(|lists| (lists.iter().map(|list| list.len()).sum::<usize>(), lists))
+            .min_by_key(|(count, _)| *count);
+        best.filter(|(count, _)| *count < most)
+            .map(|(_, lists)| together(&lists))
+    }
+
+    fn lists(&self, way: &Way<'_>, env: Env<'_>) -> Option<Vec<&[usize]>> {
+        let each = way.0.iter().map(|branch| match branch {
+            Branch::Equal(number, to) => {
+                let keyed = self.network.keyed.get(*number)?;
+                let by = self.keyed.get(*number)?.get_or_init(|| {
+                    let all = self.index.named(keyed.fact, Within::Session);
+                    ByKey::new(keyed, self.timeline, all)
+                });
+                by.of(to, keyed.how, env)
+            }
+            Branch::Alone(number) => Some(self.told_of(*number).yes.as_slice()),
+        });
+        each.collect()
     }
 
     fn ask(&self, number: usize, condition: &Alone<'a>) -> Told {

@@ -1,6 +1,9 @@
 //! A walk over the entries that may meet a condition, from either end.
 
+use std::borrow::Cow;
+
 use super::Bind;
+use super::eval::Env;
 use super::network::{Alone, Memory, Told};
 use crate::timeline::Timeline;
 
@@ -30,7 +33,7 @@ enum Ask<'a> {
 /// A walk over entries, from either end.
 pub(super) struct Walk<'a> {
     timeline: &'a Timeline,
-    list: &'a [usize],
+    list: Cow<'a, [usize]>,
     ask: Ask<'a>,
     from: usize,
     to: usize,
@@ -46,10 +49,11 @@ impl<'a> Walk<'a> {
         list: &'a [usize],
         of: Of,
         (from, to): (usize, usize),
+        env: Env<'_>,
     ) -> Self {
         let plain = |ask| Self {
             timeline: memory.timeline(),
-            list,
+            list: Cow::Borrowed(list),
             ask,
             from,
             to,
@@ -57,23 +61,34 @@ impl<'a> Walk<'a> {
         let Some(alone) = memory.alone(playbook, bind) else {
             return plain(Ask::Nothing);
         };
-        let told: fn(&Told) -> &[usize] = match of {
+        let told: Option<fn(&Told) -> &[usize]> = match of {
             Of::Denied if alone.is_whole() && !alone.is_empty() => {
                 return plain(Ask::Denial(alone));
             }
             Of::All | Of::Denied => return plain(Ask::Nothing),
-            Of::True | Of::Possible if alone.is_empty() => return plain(Ask::Nothing),
-            Of::True => |told| &told.yes,
-            Of::Possible => |told| &told.possible,
+            Of::True | Of::Possible if alone.is_empty() => None,
+            Of::True => Some(|told| &told.yes),
+            Of::Possible => Some(|told| &told.possible),
         };
-        let told = told(memory.told(playbook, bind));
-        if told.len() <= list.len() {
+        let told = told.map(|of| of(memory.told(playbook, bind)));
+        let fewest = told.map_or(list.len(), |told| told.len().min(list.len()));
+        // What is unknown leads nowhere, so a way holds all that is true and not all that may be.
+        if of == Of::True
+            && let Some(led) = memory.led_to(playbook, bind, env, fewest)
+        {
             return Self {
-                list: told,
-                ..plain(Ask::Nothing)
+                list: led,
+                ..plain(told.map_or(Ask::Nothing, Ask::Among))
             };
         }
-        plain(Ask::Among(told))
+        match told {
+            Some(told) if told.len() <= list.len() => Self {
+                list: Cow::Borrowed(told),
+                ..plain(Ask::Nothing)
+            },
+            Some(told) => plain(Ask::Among(told)),
+            None => plain(Ask::Nothing),
+        }
     }
 
     fn so(&self, at: usize) -> bool {

@@ -61,13 +61,17 @@ fn agree(playbook: &Playbook, timeline: &Timeline, told_by: &dyn Fn() -> String)
     !found.firings.is_empty()
 }
 
+/// Cases in which the engine once found something else: 60,393 went back past an entry of a group that
+/// could have been the latest of it.
+const FOUND: [u64; 1] = [60_393];
+
 #[test]
 fn engine_and_definition_find_the_same() {
     let long = std::env::var_os("CASEBOOK_LONG").is_some();
     let cases = if long { LONG_CASES } else { CASES };
     let (mut fired, mut wished, mut resolved) = (0, 0, 0);
     let mut decisive: BTreeMap<&str, u64> = BTreeMap::new();
-    for seed in 0..cases {
+    for seed in (0..cases).chain(FOUND) {
         let (playbook, timeline, text) = case(seed);
         let tell = || format!("case {seed}\n{text}\n{}", told(&timeline));
         let found = agree(&playbook, &timeline, &tell);
