@@ -1103,7 +1103,7 @@ facts! {
         active: String,
         /// The finer state (`running`, `dead`, `auto-restart`).
         sub: Option<String>,
-        /// Why it failed (`exit-code`, `signal`, `start-limit-hit`, `oom-kill`).
+        /// Why it failed (`exit-code`, `signal`, `start-limit-hit`, `oom-kill`, `condition: ConditionPathExists=/x`).
         result: Option<String>,
         /// Its main process.
         main_pid: Option<i64>,

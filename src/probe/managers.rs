@@ -321,6 +321,12 @@ fn status(lines: &[Shown], units: &[&str], sink: &mut Sink<'_>) {
                 .nth(1)
                 .and_then(leading_int)
                 .map(|(status, _)| status);
+        } else if text.starts_with("Condition: start condition ") {
+            unit.result = Some("condition".to_owned());
+        } else if text.ends_with(" was not met") && unit.result.as_deref() == Some("condition") {
+            let which = text.trim_start_matches(['└', '├', '─', '*', ' ', '-']);
+            let which = which.trim_end_matches(" was not met");
+            unit.result = Some(format!("condition: {which}"));
         } else if let Some(rest) = text.strip_prefix("TriggeredBy: ") {
             unit.triggered_by = rest
                 .split_whitespace()

@@ -62,8 +62,11 @@ impl Probe for Nc {
         }
         match (ctx.failed, args.has(&["z"])) {
             (Tri::No, _) => sink.lines(lines, reach("ok", "")),
-            // Without words: refused, timed out or unknown cannot be told apart.
-            (Tri::Yes, true) => sink.lines(lines, reach("unreachable", "")),
+            // Without words: refused, timed out or unknown cannot be told apart. Asked to speak it has said
+            // them, and they went to another one that asked the same.
+            (Tri::Yes, true) if !args.has(&["v", "verbose"]) => {
+                sink.lines(lines, reach("unreachable", ""))
+            }
             _ => {}
         }
     }
