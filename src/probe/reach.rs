@@ -65,7 +65,7 @@ impl Probe for Nc {
             // Without words: refused, timed out or unknown cannot be told apart. Asked to speak it has said
             // them, and they went to another one that asked the same.
             (Tri::Yes, true) if !args.has(&["v", "verbose"]) => {
-                sink.lines(lines, reach("unreachable", ""))
+                sink.lines(lines, reach("unreachable", ""));
             }
             _ => {}
         }
